@@ -1,0 +1,46 @@
+#ifndef AUTOTUNE_HARDWARE_MEASUREMENT_BACKEND_H_
+#define AUTOTUNE_HARDWARE_MEASUREMENT_BACKEND_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "hardware/config.h"
+#include "hardware/measurement.h"
+#include "hlo/kernel.h"
+
+namespace autotune {
+
+// One configuration of one kernel to be measured. Does not own the kernel.
+struct Candidate {
+  const Kernel* kernel;
+  Config config;
+};
+
+// What a backend is and can do. Data only.
+struct Capabilities {
+  std::string name;      // "replay", "aot", "pjrt", "fleet"
+  std::string device;    // "tpu-v3"
+  std::string versions;  // compiler and library versions that make results comparable; may be empty
+  TimeSource time_source = TimeSource::kHardware;
+  bool compiles = false;  // can find the kernels of a program before optimisation
+};
+
+// Measures candidates. Implementations say whether Measure may be called from several threads; by
+// default it may not.
+class MeasurementBackend {
+ public:
+  virtual ~MeasurementBackend() = default;
+
+  virtual const Capabilities& capabilities() const = 0;
+
+  // One result per candidate, in order. A candidate that fails is a result (Measurement::failure);
+  // a non-OK status means that the backend itself broke and nothing of the batch is known.
+  virtual absl::StatusOr<std::vector<Measurement>> Measure(
+      absl::Span<const Candidate> candidates) = 0;
+};
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_HARDWARE_MEASUREMENT_BACKEND_H_
