@@ -1,0 +1,33 @@
+# Third-party libraries. All of the required ones are Debian 12 packages (scripts/setup installs them).
+
+find_package(Threads REQUIRED)
+find_package(absl REQUIRED)
+find_package(Protobuf 3.21 REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(TBB REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(ZLIB REQUIRED)
+
+# Debian's libsoci-dev comes without a CMake package.
+find_path(AUTOTUNE_SOCI_INCLUDE_DIR soci/soci.h REQUIRED)
+foreach(part core sqlite3 postgresql)
+  find_library(AUTOTUNE_SOCI_${part} soci_${part} REQUIRED)
+  add_library(soci_${part} SHARED IMPORTED)
+  set_target_properties(
+    soci_${part} PROPERTIES IMPORTED_LOCATION "${AUTOTUNE_SOCI_${part}}"
+                            INTERFACE_INCLUDE_DIRECTORIES "${AUTOTUNE_SOCI_INCLUDE_DIR}")
+  add_library(SOCI::${part} ALIAS soci_${part})
+endforeach()
+target_link_libraries(soci_core INTERFACE ${CMAKE_DL_LIBS})
+target_link_libraries(soci_sqlite3 INTERFACE soci_core SQLite::SQLite3)
+target_link_libraries(soci_postgresql INTERFACE soci_core)
+
+# Optional: the C header of the PJRT API, from a plugin's Python package (scripts/setup_aot).
+file(GLOB_RECURSE AUTOTUNE_PJRT_HEADERS "${PROJECT_SOURCE_DIR}/.deps/*/pjrt_c_api.h")
+set(AUTOTUNE_PJRT_HINTS)
+foreach(header IN LISTS AUTOTUNE_PJRT_HEADERS)
+  cmake_path(GET header PARENT_PATH directory)
+  list(APPEND AUTOTUNE_PJRT_HINTS "${directory}")
+endforeach()
+find_path(AUTOTUNE_PJRT_INCLUDE_DIR pjrt_c_api.h HINTS ${AUTOTUNE_PJRT_HINTS})

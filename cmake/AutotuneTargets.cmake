@@ -1,0 +1,92 @@
+# Functions that make the project's targets from folders. Files are found by pattern, so that adding
+# a source file needs no change here.
+
+# autotune_protos()
+#
+# The library autotune_proto: the classes that protoc generates from proto/*.proto, included as
+# "proto/NAME.pb.h". Generated code is compiled without our warnings and its headers count as a
+# system's.
+function(autotune_protos)
+  set(generated "${PROJECT_BINARY_DIR}/generated")
+  file(GLOB protos CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/proto/*.proto")
+  if(NOT protos)
+    add_library(autotune_proto INTERFACE)
+    return()
+  endif()
+  file(MAKE_DIRECTORY "${generated}/proto")
+  set(sources)
+  foreach(proto IN LISTS protos)
+    cmake_path(GET proto STEM name)
+    set(outputs "${generated}/proto/${name}.pb.cc" "${generated}/proto/${name}.pb.h")
+    add_custom_command(
+      OUTPUT ${outputs}
+      COMMAND protobuf::protoc "--cpp_out=${generated}" "-I${PROJECT_SOURCE_DIR}" "${proto}"
+      DEPENDS ${protos} protobuf::protoc
+      COMMENT "Generating proto/${name}.pb.h"
+      VERBATIM)
+    list(APPEND sources ${outputs})
+  endforeach()
+  add_library(autotune_proto STATIC ${sources})
+  target_include_directories(autotune_proto SYSTEM PUBLIC "${generated}")
+  target_link_libraries(autotune_proto PUBLIC protobuf::libprotobuf)
+  target_compile_options(autotune_proto PRIVATE -w)
+endfunction()
+
+# autotune_library(FOLDER [DEPENDS FOLDER...] [LINK LIBRARY...])
+#
+# The static library autotune_FOLDER from FOLDER/*.cc, without *_main.cc and main.cc (programs) and
+# torch_*.cc (the module that links LibTorch). DEPENDS names the folders that it may include.
+function(autotune_library folder)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cc")
+  list(FILTER sources EXCLUDE REGEX "/(main|[^/]*_main|torch_[^/]*)\\.cc$")
+  list(TRANSFORM ARG_DEPENDS PREPEND autotune_)
+  if(sources)
+    add_library(autotune_${folder} STATIC ${sources})
+    target_include_directories(autotune_${folder} PUBLIC "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(autotune_${folder} PUBLIC ${ARG_DEPENDS} ${ARG_LINK} Threads::Threads)
+    target_link_libraries(autotune_${folder} PRIVATE autotune_flags)
+  else()
+    add_library(autotune_${folder} INTERFACE)
+    target_include_directories(autotune_${folder} INTERFACE "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(autotune_${folder} INTERFACE ${ARG_DEPENDS} ${ARG_LINK})
+  endif()
+endfunction()
+
+# autotune_test(FOLDER [LINK LIBRARY...])
+#
+# The GoogleTest program FOLDER_test from tests/FOLDER/*.cc (label ci), and FOLDER_soak_test from
+# tests/FOLDER/*_soak_test.cc (label soak). The tests know the macros AUTOTUNE_SOURCE_DIR (the
+# checkout) and AUTOTUNE_SHARED_DIR (more recorded data beside the checkout; "" when there is none).
+function(autotune_test folder)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${folder}/*.cc")
+  list(FILTER sources EXCLUDE REGEX "(_main|_bench|_fuzzer)\\.cc$")
+  set(soak_sources ${sources})
+  list(FILTER soak_sources INCLUDE REGEX "_soak_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_soak_test\\.cc$")
+  if(sources)
+    autotune_gtest_program(${folder}_test ci "${sources}" "${ARG_LINK}")
+  endif()
+  if(soak_sources)
+    autotune_gtest_program(${folder}_soak_test soak "${soak_sources}" "${ARG_LINK}")
+  endif()
+  include("${PROJECT_SOURCE_DIR}/tests/${folder}/extra.cmake" OPTIONAL)
+endfunction()
+
+# autotune_gtest_program(NAME LABEL SOURCES LIBRARIES): one GoogleTest program, known to ctest.
+function(autotune_gtest_program name label sources libraries)
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE ${libraries} GTest::gmock GTest::gtest_main autotune_flags)
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_compile_definitions(
+    ${name} PRIVATE "AUTOTUNE_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
+                    "AUTOTUNE_BINARY_DIR=\"${PROJECT_BINARY_DIR}\""
+                    "AUTOTUNE_SHARED_DIR=\"${AUTOTUNE_SHARED_DIR}\"")
+  gtest_discover_tests(
+    ${name}
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    TEST_PREFIX "${name}."
+    PROPERTIES LABELS ${label} TIMEOUT 600 ENVIRONMENT "AUTOTUNE_SHARED_DIR=${AUTOTUNE_SHARED_DIR}")
+endfunction()
