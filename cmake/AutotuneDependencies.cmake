@@ -19,6 +19,9 @@ foreach(part core sqlite3 postgresql)
                             INTERFACE_INCLUDE_DIRECTORIES "${AUTOTUNE_SOCI_INCLUDE_DIR}")
   add_library(SOCI::${part} ALIAS soci_${part})
 endforeach()
+# Its soci-config.h says that Boost is there, which pulls in 140 MB of headers for bindings of Boost
+# types that nothing here uses. The header's guard and the one setting that matters replace it.
+target_compile_definitions(soci_core INTERFACE SOCICONFIG_H_INCLUDED SOCI_HAVE_CXX11)
 target_link_libraries(soci_core INTERFACE ${CMAKE_DL_LIBS})
 target_link_libraries(soci_sqlite3 INTERFACE soci_core SQLite::SQLite3)
 target_link_libraries(soci_postgresql INTERFACE soci_core)
