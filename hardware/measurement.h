@@ -41,6 +41,10 @@ enum class TimeSource {
 
 // "hardware" or "estimate".
 absl::string_view TimeSourceName(TimeSource source);
+std::optional<TimeSource> TimeSourceFromName(absl::string_view name);
+
+// The median: of an even number of values the mean of the two in the middle. REQUIRES: not empty.
+double MedianOf(absl::Span<const double> values);
 
 // The result of measuring one candidate: samples in seconds, or a failure; never both. An immutable
 // value.
