@@ -24,6 +24,7 @@ endif()
 
 # An interface library that every target of our own links; generated code does not.
 add_library(autotune_flags INTERFACE)
+target_compile_definitions(autotune_flags INTERFACE "AUTOTUNE_VERSION=\"${PROJECT_VERSION}\"")
 target_compile_options(
   autotune_flags
   INTERFACE -Wall
