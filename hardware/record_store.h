@@ -59,7 +59,6 @@ struct CandidateRecord {
   Fate fate = Fate::kProposed;
   std::vector<Prediction> predictions;
   std::optional<Measurement> measurement;  // absent for kProposed
-  uint64_t seed = 0;
   int64_t unix_micros = 0;
 };
 
@@ -100,14 +99,20 @@ struct StoreTotals {
   int64_t measured = 0;
 };
 
+// How to open a store.
+struct RecordStoreOptions {
+  // How long a call waits for other writers before it gives up with Unavailable.
+  int64_t busy_timeout_ms = 30'000;
+};
+
 // The durable, append-only history of everything proposed and measured, in an SQLite file or a
 // PostgreSQL database. What Append acknowledged survives the death of the process at any moment and,
 // on a disk that honours syncs, of the machine. Any number of processes and threads may write at
 // once. Thread-safe (one connection, one statement at a time).
 //
-// Errors: Unavailable for a locked, lost or full database (nothing of the call was stored: try
-// again), DataLoss for a damaged one, InvalidArgument for a wrong URL, FailedPrecondition for a
-// schema newer than this program.
+// Errors: Unavailable for a locked or lost database and ResourceExhausted for a full disk (nothing
+// of the call was stored: try again), DataLoss for a damaged database, InvalidArgument for a wrong
+// URL, FailedPrecondition for a schema newer than this program.
 class RecordStore {
  public:
   virtual ~RecordStore() = default;
@@ -115,7 +120,8 @@ class RecordStore {
   // "sqlite:PATH" (made if missing, together with its tables) or "postgresql://USER@HOST/DB", whose
   // password comes from PGPASSWORD or ~/.pgpass and is refused inside the URL. An older schema is
   // migrated.
-  static absl::StatusOr<std::unique_ptr<RecordStore>> Open(const std::string& url);
+  static absl::StatusOr<std::unique_ptr<RecordStore>> Open(const std::string& url,
+                                                           const RecordStoreOptions& options = {});
 
   // The URL that was opened.
   virtual const std::string& url() const = 0;
@@ -145,7 +151,7 @@ class RecordStore {
   virtual absl::StatusOr<std::string> LoadCheckpoint(const std::string& run_id) = 0;
 
   // One result per configuration of the kernel that was measured (by any run), in order of first
-  // record; samples in order of recording. Reused results are not counted again, and answers "not
+  // record (time, then run, then sequence); samples in the same order. Reused results are not counted again, and answers "not
   // recorded" are no results.
   virtual absl::StatusOr<std::vector<StoredResult>> Lookup(uint64_t kernel_fingerprint,
                                                            const MeasurementContext& context,
