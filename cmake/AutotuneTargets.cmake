@@ -90,3 +90,18 @@ function(autotune_gtest_program name label sources libraries)
     TEST_PREFIX "${name}."
     PROPERTIES LABELS ${label} TIMEOUT 600 ENVIRONMENT "AUTOTUNE_SHARED_DIR=${AUTOTUNE_SHARED_DIR}")
 endfunction()
+
+# autotune_python_test(NAME SCRIPT [ARGS...])
+#
+# A ctest test of the label ci that runs SCRIPT with the Python of AUTOTUNE_VENV, in which ./test.sh
+# installs jaxlib (tests/conformance/requirements.txt). Skipped where that environment is absent.
+function(autotune_python_test name script)
+  set(python "${AUTOTUNE_VENV}/bin/python")
+  add_test(
+    NAME ${name}
+    COMMAND sh -c "test -x '${python}' || { echo 'no jaxlib: run ./test.sh'; exit 77; }; exec \"$@\""
+            sh "${python}" -B "${script}" ${ARGN})
+  set_tests_properties(
+    ${name} PROPERTIES LABELS ci SKIP_RETURN_CODE 77 TIMEOUT 600
+                       ENVIRONMENT "AUTOTUNE_SHARED_DIR=${AUTOTUNE_SHARED_DIR};JAX_PLATFORMS=cpu")
+endfunction()

@@ -6,6 +6,7 @@
 set -euo pipefail
 
 build=$1
+source_root=$(cd "$(dirname "$0")/../.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() { echo "install_test: $*" >&2; exit 1; }
@@ -21,7 +22,7 @@ for file in LICENSE README.md examples/alexnet/program.hlo examples/alexnet/tpu_
   [[ -s $prefix/share/autotune/$file ]] || fail "$file is not installed"
 done
 
-# A fresh process may open nothing in the checkout or in the build folder.
+grep -qF "$source_root" "$prefix/bin/autotune" && fail "the binary names the checkout"
 version=$("$prefix/bin/autotune" --version)
 [[ $version == *[0-9].[0-9]* ]] || fail "--version said '$version'"
 
