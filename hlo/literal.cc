@@ -1,0 +1,177 @@
+#include "hlo/literal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "hlo/float_format.h"
+
+namespace autotune {
+namespace {
+
+template <typename T>
+T Load(absl::string_view data, int64_t i) {
+  T value;
+  std::memcpy(&value, data.data() + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+  return value;
+}
+
+template <typename T>
+void AddAll(absl::string_view data, google::protobuf::RepeatedField<T>* field) {
+  const int count = static_cast<int>(data.size() / sizeof(T));
+  field->Resize(count, T());
+  if (count > 0) std::memcpy(field->mutable_data(), data.data(), data.size());
+}
+
+// XLA packs elements of less than a byte, the first in the low bits of the first byte.
+std::string Pack(absl::string_view data, int bits) {
+  const size_t per_byte = static_cast<size_t>(8 / bits);
+  std::string packed((data.size() + per_byte - 1) / per_byte, '\0');
+  const unsigned mask = (1u << bits) - 1;
+  for (size_t i = 0; i < data.size(); ++i) {
+    const unsigned value = static_cast<unsigned char>(data[i]) & mask;
+    const unsigned shifted = value << (bits * static_cast<int>(i % per_byte));
+    packed[i / per_byte] =
+        static_cast<char>(static_cast<unsigned char>(packed[i / per_byte]) | shifted);
+  }
+  return packed;
+}
+
+std::string ToString(absl::string_view data) { return std::string(data.data(), data.size()); }
+
+void DataToProto(ElementType type, absl::string_view data, proto::LiteralProto* proto) {
+  switch (type) {
+    case proto::PRED:
+      return AddAll(data, proto->mutable_preds());
+    case proto::S1:
+      return proto->set_s1s(Pack(data, 1));
+    case proto::S2:
+      return proto->set_s2s(Pack(data, 2));
+    case proto::S4:
+      return proto->set_s4s(Pack(data, 4));
+    case proto::S8:
+      return proto->set_s8s(ToString(data));
+    case proto::S16:
+      return proto->set_s16s(ToString(data));
+    case proto::S32:
+      return AddAll(data, proto->mutable_s32s());
+    case proto::S64:
+      return AddAll(data, proto->mutable_s64s());
+    case proto::U1:
+      return proto->set_u1s(Pack(data, 1));
+    case proto::U2:
+      return proto->set_u2s(Pack(data, 2));
+    case proto::U4:
+      return proto->set_u4s(Pack(data, 4));
+    case proto::U8:
+      return proto->set_u8s(ToString(data));
+    case proto::U16:
+      return proto->set_u16s(ToString(data));
+    case proto::U32:
+      return AddAll(data, proto->mutable_u32s());
+    case proto::U64:
+      return AddAll(data, proto->mutable_u64s());
+    case proto::F16:
+      return proto->set_f16s(ToString(data));
+    case proto::BF16:
+      return proto->set_bf16s(ToString(data));
+    case proto::F32:
+      return AddAll(data, proto->mutable_f32s());
+    case proto::F64:
+      return AddAll(data, proto->mutable_f64s());
+    case proto::C64:
+      return AddAll(data, proto->mutable_c64s());
+    case proto::C128:
+      return AddAll(data, proto->mutable_c128s());
+    case proto::F8E5M2:
+      return proto->set_f8e5m2s(ToString(data));
+    case proto::F8E4M3:
+      return proto->set_f8e4m3s(ToString(data));
+    case proto::F8E4M3FN:
+      return proto->set_f8e4m3fns(ToString(data));
+    case proto::F8E4M3B11FNUZ:
+      return proto->set_f8e4m3b11fnuzs(ToString(data));
+    case proto::F8E3M4:
+      return proto->set_f8e3m4s(ToString(data));
+    case proto::F8E5M2FNUZ:
+      return proto->set_f8e5m2fnuzs(ToString(data));
+    case proto::F8E4M3FNUZ:
+      return proto->set_f8e4m3fnuzs(ToString(data));
+    case proto::F4E2M1FN:
+      return proto->set_f4e2m1fns(Pack(data, 4));
+    case proto::F8E8M0FNU:
+      return proto->set_f8e8m0fnus(ToString(data));
+    case proto::F6E3M2FN:
+      return proto->set_f6e3m2fns(ToString(data));
+    case proto::F6E2M3FN:
+      return proto->set_f6e2m3fns(ToString(data));
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+bool Literal::HasElided() const {
+  return elided || std::any_of(elements.begin(), elements.end(),
+                               [](const Literal* element) { return element->HasElided(); });
+}
+
+double Literal::AsDouble(int64_t i) const {
+  const ElementType type = shape->element_type();
+  switch (type) {
+    case proto::F32:
+      return Load<float>(data, i);
+    case proto::F64:
+      return Load<double>(data, i);
+    case proto::C64:
+      return Load<float>(data, 2 * i);
+    case proto::C128:
+      return Load<double>(data, 2 * i);
+    case proto::U64:
+      return static_cast<double>(Load<uint64_t>(data, i));
+    default:
+      break;
+  }
+  if (!IsFloating(type)) return static_cast<double>(AsInt64(i));
+  const uint32_t bits = ByteWidth(type) == 2 ? Load<uint16_t>(data, i) : Load<uint8_t>(data, i);
+  return DecodeFloat(*FloatFormatOf(type), bits);
+}
+
+int64_t Literal::AsInt64(int64_t i) const {
+  switch (shape->element_type()) {
+    case proto::S16:
+      return Load<int16_t>(data, i);
+    case proto::S32:
+      return Load<int32_t>(data, i);
+    case proto::S64:
+      return Load<int64_t>(data, i);
+    case proto::U16:
+      return Load<uint16_t>(data, i);
+    case proto::U32:
+      return Load<uint32_t>(data, i);
+    case proto::U64:
+      return static_cast<int64_t>(Load<uint64_t>(data, i));
+    case proto::S1:
+    case proto::S2:
+    case proto::S4:
+    case proto::S8:
+      return Load<int8_t>(data, i);
+    default:
+      return Load<uint8_t>(data, i);
+  }
+}
+
+void LiteralToProto(const Literal& literal, proto::LiteralProto* proto) {
+  if (literal.shape == nullptr) return;
+  literal.shape->ToProto(proto->mutable_shape());
+  for (const Literal* element : literal.elements) {
+    LiteralToProto(*element, proto->add_tuple_literals());
+  }
+  if (literal.shape->IsArray()) {
+    DataToProto(literal.shape->element_type(), literal.data, proto);
+  }
+  proto->mutable_dynamic_sizes()->Add(literal.dynamic_sizes.begin(), literal.dynamic_sizes.end());
+}
+
+}  // namespace autotune

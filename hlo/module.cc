@@ -1,0 +1,60 @@
+#include "hlo/module.h"
+
+#include "hlo/printer.h"
+
+namespace autotune {
+namespace {
+
+google::protobuf::ArenaOptions LargeBlocks() {
+  google::protobuf::ArenaOptions options;
+  options.start_block_size = 4 << 10;
+  options.max_block_size = 512 << 10;
+  return options;
+}
+
+}  // namespace
+
+HloModule::HloModule()
+    : arena_(LargeBlocks()), attributes_(&proto::HloModuleProto::default_instance()) {}
+
+HloModule::~HloModule() = default;
+
+const HloComputation* HloModule::FindComputation(absl::string_view name) const {
+  for (const HloComputation* computation : computations_) {
+    if (computation->name() == name) return computation;
+  }
+  return nullptr;
+}
+
+const HloInstruction* HloModule::FindInstruction(absl::string_view name) const {
+  for (const HloComputation* computation : computations_) {
+    if (const HloInstruction* found = computation->FindInstruction(name)) return found;
+  }
+  return nullptr;
+}
+
+proto::HloModuleProto HloModule::ToProto() const {
+  proto::HloModuleProto proto;
+  ToProto(&proto);
+  return proto;
+}
+
+void HloModule::ToProto(proto::HloModuleProto* proto) const {
+  *proto = *attributes_;
+  proto->set_name(std::string(name_.data(), name_.size()));
+  proto->set_entry_computation_name(std::string(entry_->name().data(), entry_->name().size()));
+  proto->set_entry_computation_id(entry_->id());
+  proto->mutable_computations()->Reserve(static_cast<int>(computations_.size()));
+  for (const HloComputation* computation : computations_) {
+    computation->ToProto(proto->add_computations());
+  }
+  // XLA writes these messages even where they are empty.
+  proto->mutable_host_program_shape();
+  proto->mutable_input_output_alias();
+  proto->mutable_buffer_donor();
+  proto->mutable_frontend_attributes();
+}
+
+std::string HloModule::ToString() const { return PrintHlo(*this); }
+
+}  // namespace autotune
