@@ -1,0 +1,68 @@
+#include "tuner/budget.h"
+
+#include <cmath>
+
+#include "gtest/gtest.h"
+
+namespace autotune {
+namespace {
+
+TEST(BudgetTest, GrantsNoMoreThanThereIs) {
+  Budget budget = *Budget::Create(10, std::nullopt);
+  EXPECT_EQ(budget.Take(6), 6);
+  EXPECT_EQ(budget.Take(6), 4);
+  EXPECT_EQ(budget.Take(1), 0);
+  EXPECT_EQ(budget.spent(), 10);
+  EXPECT_EQ(budget.Available(), 0);
+}
+
+TEST(BudgetTest, ReserveIsKeptUntilReleased) {
+  Budget budget = *Budget::Create(10, std::nullopt);
+  EXPECT_EQ(budget.Reserve(4), 4);
+  EXPECT_EQ(budget.Take(100), 6);
+  EXPECT_EQ(budget.Reserve(9), 0);
+  budget.ReleaseReserve();
+  EXPECT_EQ(budget.Take(100), 4);
+}
+
+TEST(BudgetTest, SecondsStopIt) {
+  Budget budget = *Budget::Create(std::nullopt, 2.0);
+  EXPECT_EQ(budget.Take(1000), 1000);
+  budget.ChargeSeconds(1.5);
+  EXPECT_GT(budget.Available(), 0);
+  budget.ChargeSeconds(0.5);
+  EXPECT_EQ(budget.Available(), 0);
+  EXPECT_EQ(budget.Take(1), 0);
+}
+
+TEST(BudgetTest, ZeroIsALegalBudget) { EXPECT_EQ(Budget::Create(0, 0.0)->Take(1), 0); }
+
+TEST(BudgetTest, NegativeIsRefusedByName) {
+  EXPECT_EQ(Budget::Create(-5, std::nullopt).status().message(),
+            "the budget must not be negative, but is -5");
+  EXPECT_FALSE(Budget::Create(1, -1.0).ok());
+  EXPECT_FALSE(Budget::Create(1, std::nan("")).ok());
+}
+
+TEST(PlanBudgetTest, DefaultsComeFirst) {
+  BudgetPlan plan = PlanBudget(7, 10, 10, false);
+  EXPECT_EQ(plan.defaults, 7);
+  EXPECT_EQ(plan.confirmation, 0);
+  EXPECT_EQ(plan.search, 0);
+}
+
+TEST(PlanBudgetTest, RecordedDefaultsLeaveMoreForTheSearch) {
+  EXPECT_EQ(PlanBudget(40, 10, 10, false).search, 30);
+  EXPECT_EQ(PlanBudget(40, 10, 0, false).search, 40);
+}
+
+TEST(PlanBudgetTest, ConfirmationIsTwoAKernelAndAtMostAQuarter) {
+  EXPECT_EQ(PlanBudget(100, 5, 5, true).confirmation, 10);
+  EXPECT_EQ(PlanBudget(40, 10, 10, true).confirmation, 10);
+  EXPECT_EQ(PlanBudget(12, 10, 10, true).confirmation, 2);
+  const BudgetPlan plan = PlanBudget(100, 5, 5, true);
+  EXPECT_EQ(plan.defaults + plan.confirmation + plan.search, 100);
+}
+
+}  // namespace
+}  // namespace autotune
