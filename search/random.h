@@ -12,10 +12,9 @@ namespace autotune {
 // replace the standard distributions, whose results differ between standard libraries.
 using Rng = std::mt19937_64;
 
-// Uniform in [0, n). REQUIRES: n > 0.
+// Uniform in [0, n), but for a bias of n / 2^64. REQUIRES: n > 0.
 inline int64_t UniformIndex(Rng& rng, int64_t n) {
-  return static_cast<int64_t>((static_cast<unsigned __int128>(rng()) * static_cast<uint64_t>(n)) >>
-                              64);
+  return static_cast<int64_t>(rng() % static_cast<uint64_t>(n));
 }
 
 // Uniform in [0, 1).
