@@ -1,0 +1,40 @@
+#ifndef AUTOTUNE_TUNER_TEXT_TABLE_H_
+#define AUTOTUNE_TUNER_TEXT_TABLE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace autotune {
+
+// Lines up columns of text. Not thread-safe.
+class TextTable {
+ public:
+  enum class Align { kLeft, kRight };
+
+  // The first row.
+  TextTable& Column(std::string title, Align align = Align::kRight);
+  // A row; missing cells are empty. REQUIRES: no more cells than columns.
+  void Row(std::vector<std::string> cells);
+
+  // All rows, each with `indent` spaces before it and a newline after it, columns two spaces apart,
+  // without spaces at the ends of lines.
+  std::string ToString(int indent = 0) const;
+
+ private:
+  std::vector<Align> aligns_;
+  std::vector<std::vector<std::string>> rows_{{}};
+};
+
+// "137.3 us", "1.447 us", "24.10 ms", "3.200 s": four significant digits.
+std::string FormatSeconds(double seconds);
+// "1.10x"; "-" for nullopt is the caller's.
+std::string FormatSpeedup(double ratio);
+// "1,234,567".
+std::string FormatCount(int64_t count);
+// "12.3 M", "1.20 G", three significant digits with a decimal prefix, for FLOPs and bytes.
+std::string FormatQuantity(double quantity);
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_TUNER_TEXT_TABLE_H_
