@@ -12,7 +12,8 @@ foreach(directory examples weights)
     install(
       DIRECTORY "${directory}"
       DESTINATION ${CMAKE_INSTALL_DATADIR}/autotune
-      PATTERN "__pycache__" EXCLUDE)
+      PATTERN "__pycache__" EXCLUDE
+      PATTERN "CMakeLists.txt" EXCLUDE)
   endif()
 endforeach()
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/autotune OPTIONAL)
