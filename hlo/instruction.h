@@ -60,6 +60,8 @@ class HloInstruction {
     return f_.called_computations;
   }
   const HloComputation& parent() const { return *f_.parent; }
+  // The index of this instruction in parent().instructions().
+  int64_t position() const { return f_.position; }
   bool IsRoot() const;
 
   // The `dimensions` of broadcast, concatenate, iota, map, reduce, reverse, sort, transpose, ...

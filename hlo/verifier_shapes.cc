@@ -1,0 +1,198 @@
+// The result of an instruction against what follows from its operands and attributes.
+
+#include <limits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "hlo/element_type.h"
+#include "hlo/shape_inference.h"
+#include "hlo/shape_rules.h"
+#include "hlo/verifier_rules.h"
+
+namespace autotune::verifier_rules {
+namespace {
+
+using shape_rules::CheckDimensionNumbers;
+using shape_rules::DimensionsAgree;
+using shape_rules::ExtentsAgree;
+using shape_rules::Invalid;
+using shape_rules::TypesAgree;
+
+bool IsContraction(HloOpcode opcode) {
+  return opcode == HloOpcode::kConvolution || opcode == HloOpcode::kDot ||
+         opcode == HloOpcode::kRaggedDot || opcode == HloOpcode::kScaledDot;
+}
+
+absl::Status CheckInferred(const HloInstruction& instruction) {
+  absl::InlinedVector<const Shape*, 4> operands;
+  for (const HloInstruction* operand : instruction.operands()) {
+    operands.push_back(&operand->shape());
+  }
+  absl::InlinedVector<const Shape*, 2> called;
+  for (const HloComputation* computation : instruction.called_computations()) {
+    called.push_back(&computation->root().shape());
+  }
+  absl::StatusOr<std::optional<Shape>> inferred = InferShape(
+      {instruction.opcode(), operands, instruction.dimensions(), instruction.tuple_index(), called,
+       instruction.attributes()});
+  if (!inferred.ok()) return inferred.status();
+  if (!inferred->has_value()) return absl::OkStatus();
+  const Shape& expected = **inferred;
+  // A contraction may accumulate in another type than its operands'.
+  const bool agrees = IsContraction(instruction.opcode())
+                          ? instruction.shape().IsArray() &&
+                                DimensionsAgree(instruction.shape(), expected)
+                          : ShapesAgree(instruction.shape(), expected);
+  if (agrees) return absl::OkStatus();
+  return Invalid("declared as ", instruction.shape().ToString(false), ", but ",
+                 instruction.opcode_name(), " gives ", expected.ToString(false));
+}
+
+absl::Status CheckBroadcast(const HloInstruction& broadcast) {
+  const Shape& from = broadcast.operand(0).shape();
+  const Shape& to = broadcast.shape();
+  if (!from.IsArray() || !to.IsArray() || !TypesAgree(from.element_type(), to.element_type())) {
+    return Invalid("cannot broadcast ", from.ToString(false), " to ", to.ToString(false));
+  }
+  if (static_cast<int64_t>(broadcast.dimensions().size()) != from.rank()) {
+    return Invalid("broadcast of an array of rank ", from.rank(), " names ",
+                   broadcast.dimensions().size(), " dimensions");
+  }
+  AUTOTUNE_RETURN_IF_ERROR(
+      CheckDimensionNumbers("dimensions of broadcast", broadcast.dimensions(), to.rank()));
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    if (!ExtentsAgree(from.dimensions(d), to.dimensions(broadcast.dimensions()[d]))) {
+      return Invalid("broadcast puts dimension ", d, " of ", from.ToString(false), " on dimension ",
+                     broadcast.dimensions()[d], " of ", to.ToString(false));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckReshape(const HloInstruction& reshape) {
+  const Shape& from = reshape.operand(0).shape();
+  const Shape& to = reshape.shape();
+  const bool unbounded = from.HasUnboundedDimension() || to.HasUnboundedDimension();
+  if (from.IsArray() && to.IsArray() && TypesAgree(from.element_type(), to.element_type()) &&
+      (unbounded || from.ElementCount() == to.ElementCount())) {
+    return absl::OkStatus();
+  }
+  return Invalid("cannot reshape ", from.ToString(false), " to ", to.ToString(false));
+}
+
+absl::Status CheckConvert(const HloInstruction& convert) {
+  const Shape& from = convert.operand(0).shape();
+  const Shape& to = convert.shape();
+  if (from.IsArray() && to.IsArray() && DimensionsAgree(from, to)) return absl::OkStatus();
+  return Invalid("cannot convert ", from.ToString(false), " to ", to.ToString(false));
+}
+
+// Elements of equal width keep their extents; a wider one takes or makes a last dimension that
+// holds the parts.
+absl::Status CheckBitcastConvert(const HloInstruction& convert) {
+  const Shape& from = convert.operand(0).shape();
+  const Shape& to = convert.shape();
+  const absl::Status error =
+      Invalid("cannot bitcast-convert ", from.ToString(false), " to ", to.ToString(false));
+  if (!from.IsArray() || !to.IsArray()) return error;
+  const int from_bits = BitWidth(from.element_type());
+  const int to_bits = BitWidth(to.element_type());
+  if (from_bits == to_bits) return DimensionsAgree(from, to) ? absl::OkStatus() : error;
+  const Shape& narrow = from_bits < to_bits ? from : to;
+  const Shape& wide = from_bits < to_bits ? to : from;
+  if (narrow.rank() != wide.rank() + 1) return error;
+  for (int64_t d = 0; d < wide.rank(); ++d) {
+    if (!ExtentsAgree(narrow.dimensions(d), wide.dimensions(d))) return error;
+  }
+  const int parts = std::max(from_bits, to_bits) / std::max(1, std::min(from_bits, to_bits));
+  return ExtentsAgree(narrow.dimensions(wide.rank()), parts) ? absl::OkStatus() : error;
+}
+
+absl::Status CheckIota(const HloInstruction& iota) {
+  if (!iota.shape().IsArray() || iota.shape().element_type() == proto::PRED) {
+    return Invalid("iota cannot make ", iota.shape().ToString(false));
+  }
+  if (iota.dimensions().size() != 1 || iota.dimensions()[0] < 0 ||
+      iota.dimensions()[0] >= iota.shape().rank()) {
+    return Invalid("iota_dimension must name a dimension of ", iota.shape().ToString(false));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckConstant(const HloInstruction& constant) {
+  const Literal* literal = constant.literal();
+  if (literal == nullptr || literal->shape == nullptr) return Invalid("a constant without a value");
+  if (ShapesAgree(constant.shape(), *literal->shape)) return absl::OkStatus();
+  return Invalid("declared as ", constant.shape().ToString(false), ", but its value is ",
+                 literal->shape->ToString(false));
+}
+
+absl::Status CheckRng(const HloInstruction& rng) {
+  for (const HloInstruction* operand : rng.operands()) {
+    if (!operand->shape().IsScalar()) {
+      return Invalid("rng takes scalars, got ", operand->shape().ToString(false));
+    }
+  }
+  if (rng.operand_count() != 2) return Invalid("rng takes 2 operands, got ", rng.operand_count());
+  if (rng.shape().IsArray()) return absl::OkStatus();
+  return Invalid("rng cannot make ", rng.shape().ToString(false));
+}
+
+absl::Status CheckReducePrecision(const HloInstruction& instruction) {
+  if (instruction.attributes().exponent_bits() < 1 || instruction.attributes().mantissa_bits() < 0) {
+    return Invalid("reduce-precision keeps at least 1 bit of exponent and 0 of mantissa, not ",
+                   instruction.attributes().exponent_bits(), " and ",
+                   instruction.attributes().mantissa_bits());
+  }
+  return CheckInferred(instruction);
+}
+
+absl::Status CheckCompare(const HloInstruction& compare) {
+  const std::string& direction = compare.attributes().comparison_direction();
+  for (absl::string_view known : {"EQ", "NE", "GE", "GT", "LE", "LT"}) {
+    if (direction == known) return CheckInferred(compare);
+  }
+  return Invalid("unknown comparison direction \"", direction, "\"");
+}
+
+}  // namespace
+
+bool ShapesAgree(const Shape& a, const Shape& b) {
+  if (&a == &b) return true;
+  if (a.IsArray() && b.IsArray()) {
+    return TypesAgree(a.element_type(), b.element_type()) && DimensionsAgree(a, b);
+  }
+  if (a.element_type() != b.element_type()) return false;
+  if (a.tuple_shapes().size() != b.tuple_shapes().size()) return false;
+  for (size_t i = 0; i < a.tuple_shapes().size(); ++i) {
+    if (!ShapesAgree(a.tuple_shapes()[i], b.tuple_shapes()[i])) return false;
+  }
+  return true;
+}
+
+absl::Status CheckShape(const HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kBroadcast:
+      return CheckBroadcast(instruction);
+    case HloOpcode::kReshape:
+      return CheckReshape(instruction);
+    case HloOpcode::kConvert:
+      return CheckConvert(instruction);
+    case HloOpcode::kBitcastConvert:
+      return CheckBitcastConvert(instruction);
+    case HloOpcode::kIota:
+      return CheckIota(instruction);
+    case HloOpcode::kConstant:
+      return CheckConstant(instruction);
+    case HloOpcode::kRng:
+      return CheckRng(instruction);
+    case HloOpcode::kReducePrecision:
+      return CheckReducePrecision(instruction);
+    case HloOpcode::kCompare:
+      return CheckCompare(instruction);
+    default:
+      return CheckInferred(instruction);
+  }
+}
+
+}  // namespace autotune::verifier_rules
