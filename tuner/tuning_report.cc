@@ -22,6 +22,8 @@ absl::string_view RunOutcomeName(RunOutcome outcome) {
       return "nothing measured";
     case RunOutcome::kInterrupted:
       return "interrupted";
+    case RunOutcome::kFailed:
+      return "failed";
   }
   return "unknown";
 }

@@ -136,9 +136,10 @@ enum class RunOutcome {
   kDone,             // budget spent or spaces exhausted
   kNothingMeasured,  // finished, but no kernel has a time
   kInterrupted,      // stopped by the user; can be resumed
+  kFailed,           // the backend or the store broke; can be resumed
 };
 
-// "done", "nothing measured" or "interrupted"; stable.
+// "done", "nothing measured", "interrupted" or "failed"; stable.
 absl::string_view RunOutcomeName(RunOutcome outcome);
 
 // Commands that a user may want next, ready for a shell.
@@ -169,6 +170,7 @@ struct TuningReport {
   int64_t started_unix_micros = 0;
   double wall_seconds = 0;
   RunOutcome outcome = RunOutcome::kDone;
+  std::string error;  // with kFailed: what broke
   std::vector<std::string> recordings;
   std::string output_directory;
   std::string host;

@@ -1,0 +1,47 @@
+#include "tuner/kernel_space.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "search/recorded_space.h"
+#include "tuner/text_table.h"
+
+namespace autotune {
+namespace {
+
+std::string Describe(const RecordedKernel& recorded) {
+  const std::string count = FormatCount(static_cast<int64_t>(recorded.configs().size()));
+  const Config& first = recorded.configs().front().config;
+  if (recorded.HasOpaqueConfigs()) {
+    return absl::StrCat(count, " recorded configurations (opaque)");
+  }
+  const char* what = first.layout() != nullptr ? "layouts" : "tiles";
+  return absl::StrCat(count, " recorded ", what);
+}
+
+}  // namespace
+
+KernelSpace SpaceFromRecording(const Kernel& kernel, const Recording& recording) {
+  KernelSpace result;
+  const RecordedKernel* recorded = recording.Find(kernel.fingerprint);
+  if (recorded == nullptr || recorded->configs().empty()) {
+    result.not_tuned = "not in the recording";
+    if (kernel.compiler_choice) result.compiler_default = Config(kernel.compiler_choice->bounds);
+    return result;
+  }
+  std::vector<Config> configs;
+  configs.reserve(recorded->configs().size());
+  for (const RecordedConfig& config : recorded->configs()) configs.push_back(config.config);
+  result.description = Describe(*recorded);
+  result.opaque = recorded->HasOpaqueConfigs();
+  result.space = std::make_unique<RecordedSpace>(std::move(configs));
+  if (const RecordedConfig* config = recorded->Default()) {
+    result.compiler_default = config->config;
+  } else if (kernel.compiler_choice && !kernel.compiler_choice->bounds.IsEmpty()) {
+    result.compiler_default = Config(kernel.compiler_choice->bounds);
+  }
+  return result;
+}
+
+}  // namespace autotune

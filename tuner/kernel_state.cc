@@ -1,0 +1,115 @@
+#include "tuner/kernel_state.h"
+
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "search/builtin.h"
+#include "tuner/select_best.h"
+
+namespace autotune {
+namespace {
+
+// The samples of both, if both have some; else the one that has.
+Measurement Join(const Measurement& a, const Measurement& b) {
+  if (!b.ok()) return a;
+  if (!a.ok()) return b;
+  std::vector<double> samples(a.samples().begin(), a.samples().end());
+  samples.insert(samples.end(), b.samples().begin(), b.samples().end());
+  Measurement joined = Measurement::FromSamples(std::move(samples), a.source());
+  joined.compile_seconds = a.compile_seconds ? a.compile_seconds : b.compile_seconds;
+  joined.compiler_estimate_seconds =
+      a.compiler_estimate_seconds ? a.compiler_estimate_seconds : b.compiler_estimate_seconds;
+  return joined;
+}
+
+}  // namespace
+
+KernelState::KernelState(const Kernel& kernel, KernelSpace space, const CostModel* model)
+    : kernel_(kernel), space_(std::move(space)), model_(space_.opaque ? nullptr : model) {
+  if (model_ != nullptr) scorer_ = std::make_unique<ModelScorer>(*model_, kernel_);
+}
+
+bool KernelState::ModelCanRank() const {
+  if (scorer_ == nullptr || space_.space == nullptr) return false;
+  std::vector<Config> sample = space_.space->Enumerate(1);
+  if (sample.empty()) return false;
+  return scorer_->Score(sample).size() == 1 && scorer_->status().ok();
+}
+
+absl::Status KernelState::StartSearch(const std::string& strategy, KernelSearchOptions options) {
+  if (space_.space == nullptr) return absl::OkStatus();
+  if (scorer_ != nullptr && !ModelCanRank()) {
+    model_error_ = scorer_->status();
+    model_ = nullptr;
+    scorer_ = nullptr;
+  }
+  std::string chosen = strategy;
+  for (const StrategyInfo& info : BuiltinStrategies()) {
+    if (strategy == info.name && info.needs_scorer && scorer_ == nullptr) chosen = kBlindStrategy;
+  }
+  absl::StatusOr<std::unique_ptr<SearchStrategy>> created =
+      CreateStrategy(chosen, space_.space.get(), scorer_.get(), options.seed);
+  if (!created.ok()) return created.status();
+  search_ = std::make_unique<KernelSearch>(*space_.space, scorer_.get(), *std::move(created),
+                                           std::move(options));
+  return absl::OkStatus();
+}
+
+const Observation* KernelState::Find(const Config& config) const {
+  const auto it = positions_.find(config.Key());
+  return it == positions_.end() ? nullptr : &results_[it->second];
+}
+
+void KernelState::AddResults(absl::Span<const Observation> results) {
+  for (const Observation& result : results) {
+    const auto [it, added] = positions_.emplace(result.config.Key(), results_.size());
+    if (added) {
+      results_.push_back(result);
+    } else {
+      Measurement& known = results_[it->second].measurement;
+      known = Join(known, result.measurement);
+    }
+  }
+  if (search_ != nullptr) search_->Observe(results);
+}
+
+const Observation* KernelState::Default() const {
+  return space_.compiler_default ? Find(*space_.compiler_default) : nullptr;
+}
+
+const Observation* KernelState::Best() const {
+  std::vector<Measurement> known;
+  known.reserve(results_.size());
+  for (const Observation& result : results_) known.push_back(result.measurement);
+  std::optional<size_t> preferred;
+  if (const Observation* chosen = Default()) preferred = chosen - results_.data();
+  const std::optional<size_t> best = SelectBest(known, preferred);
+  return best ? &results_[*best] : nullptr;
+}
+
+KernelPromise KernelState::Promise() {
+  KernelPromise promise;
+  if (search_ == nullptr) return promise;
+  promise.spent = measured_;
+  promise.candidates = search_->Remaining();
+  std::optional<double> best_score;
+  std::optional<double> next_score;
+  const Observation* best = Best();
+  const bool comparable = model_ != nullptr && model_->unit() == PredictionUnit::kLogSeconds;
+  if (comparable && promise.candidates > 0) {
+    next_score = search_->BestWaitingScore();
+    if (best != nullptr) best_score = scorer_->Score({best->config})[0];
+  }
+  promise.headroom = PredictedHeadroom(best_score, next_score);
+  if (best != nullptr) {
+    promise.program_seconds =
+        static_cast<double>(kernel_.count) * best->measurement.MedianSeconds();
+  }
+  return promise;
+}
+
+void KernelState::ModelChanged() {
+  if (scorer_ != nullptr) scorer_->ModelChanged();
+}
+
+}  // namespace autotune

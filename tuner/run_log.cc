@@ -1,0 +1,137 @@
+#include "tuner/run_log.h"
+
+#include <algorithm>
+
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace autotune {
+namespace {
+
+// Adds the time of a scope to a sum of seconds.
+class ScopedTimer {
+ public:
+  explicit ScopedTimer(double& sum) : sum_(sum), start_(absl::Now()) {}
+  ~ScopedTimer() { sum_ += absl::ToDoubleSeconds(absl::Now() - start_); }
+  ScopedTimer(const ScopedTimer&) = delete;
+  ScopedTimer& operator=(const ScopedTimer&) = delete;
+
+ private:
+  double& sum_;
+  absl::Time start_;
+};
+
+bool IsAnswer(const Measurement& measurement) {
+  return measurement.ok() || (measurement.failure().kind != FailureKind::kKernelNotRecorded &&
+                              measurement.failure().kind != FailureKind::kConfigNotRecorded);
+}
+
+}  // namespace
+
+RunLog::RunLog(RecordStore* store, MeasurementContext context,
+               std::optional<InterruptedRun> interrupted)
+    : store_(store), context_(std::move(context)), interrupted_(std::move(interrupted)) {
+  if (!interrupted_) return;
+  for (size_t i = 0; i < interrupted_->candidates.size(); ++i) {
+    const CandidateRecord& record = interrupted_->candidates[i];
+    next_sequence_ = std::max(next_sequence_, record.sequence + 1);
+    if (record.fate != Fate::kMeasured || !record.measurement) continue;
+    journal_[{record.kernel_fingerprint, record.config.Key()}].push_back(i);
+  }
+}
+
+absl::Status RunLog::Begin(const RunRecord& run, absl::Span<const Kernel> kernels) {
+  run_id_ = run.id;
+  if (store_ == nullptr) return absl::OkStatus();
+  ScopedTimer timer(store_seconds_);
+  if (!interrupted_) {
+    if (absl::Status status = store_->BeginRun(run); !status.ok()) return status;
+  }
+  return store_->PutKernels(kernels);
+}
+
+absl::StatusOr<std::vector<ReusedResult>> RunLog::Reusable(const Kernel& kernel) {
+  if (store_ == nullptr) return std::vector<ReusedResult>();
+  ScopedTimer timer(store_seconds_);
+  std::vector<ReusedResult> results;
+  // An interrupted run without candidates had not come so far.
+  if (interrupted_ && !interrupted_->candidates.empty()) {
+    for (const CandidateRecord& record : interrupted_->candidates) {
+      if (record.fate != Fate::kReused || record.kernel_fingerprint != kernel.fingerprint) continue;
+      if (!record.measurement) continue;
+      results.push_back({record.config, *record.measurement, record.sequence});
+    }
+  } else {
+    absl::StatusOr<std::vector<StoredResult>> stored =
+        store_->Lookup(kernel.fingerprint, context_, VersionMatch::kStrict);
+    if (!stored.ok()) return stored.status();
+    for (StoredResult& result : *stored) {
+      results.push_back({std::move(result.config), std::move(result.measurement)});
+    }
+  }
+  std::erase_if(results, [](const ReusedResult& r) { return !IsAnswer(r.measurement); });
+  ++(results.empty() ? misses_ : hits_);
+  return results;
+}
+
+std::optional<std::pair<int64_t, Measurement>> RunLog::Replay(const Kernel& kernel,
+                                                              const Config& config) {
+  const auto it = journal_.find({kernel.fingerprint, config.Key()});
+  if (it == journal_.end() || it->second.empty()) return std::nullopt;
+  const CandidateRecord& record = interrupted_->candidates[it->second.front()];
+  it->second.pop_front();
+  return std::make_pair(record.sequence, *record.measurement);
+}
+
+std::vector<CandidateRecord> RunLog::NotReplayed() const {
+  std::vector<CandidateRecord> left;
+  for (const auto& [key, positions] : journal_) {
+    for (size_t position : positions) left.push_back(interrupted_->candidates[position]);
+  }
+  std::sort(left.begin(), left.end(), [](const CandidateRecord& a, const CandidateRecord& b) {
+    return a.sequence < b.sequence;
+  });
+  return left;
+}
+
+CandidateRecord RunLog::ToRecord(const CandidateOutcome& outcome, const Kernel& kernel) const {
+  CandidateRecord record;
+  record.run_id = run_id_;
+  record.sequence = outcome.sequence;
+  record.kernel_fingerprint = kernel.fingerprint;
+  record.kernel_name = kernel.name;
+  record.context = context_;
+  record.config = outcome.config;
+  record.fate = outcome.fate;
+  record.predictions = outcome.predictions;
+  record.measurement = outcome.measurement;
+  record.unix_micros = absl::ToUnixMicros(absl::Now());
+  return record;
+}
+
+absl::Status RunLog::Append(std::vector<CandidateOutcome> outcomes,
+                            absl::Span<const Kernel> kernels) {
+  std::vector<CandidateRecord> records;
+  int64_t sequence = next_sequence_;
+  for (CandidateOutcome& outcome : outcomes) {
+    if (outcome.sequence >= 0) continue;
+    outcome.sequence = sequence++;
+    records.push_back(ToRecord(outcome, kernels[outcome.kernel]));
+  }
+  if (store_ != nullptr && !records.empty()) {
+    ScopedTimer timer(store_seconds_);
+    if (absl::Status status = store_->Append(records); !status.ok()) return status;
+  }
+  next_sequence_ = sequence;
+  std::move(outcomes.begin(), outcomes.end(), std::back_inserter(outcomes_));
+  return absl::OkStatus();
+}
+
+absl::Status RunLog::Finish(int64_t unix_micros, const std::string& outcome) {
+  if (store_ == nullptr) return absl::OkStatus();
+  ScopedTimer timer(store_seconds_);
+  return store_->FinishRun(run_id_, unix_micros, outcome);
+}
+
+}  // namespace autotune

@@ -1,0 +1,88 @@
+#ifndef AUTOTUNE_TUNER_RUN_LOG_H_
+#define AUTOTUNE_TUNER_RUN_LOG_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "hardware/record_store.h"
+#include "hlo/kernel.h"
+#include "tuner/tuning_report.h"
+
+namespace autotune {
+
+// A result that costs nothing.
+struct ReusedResult {
+  Config config;
+  Measurement measurement;
+  int64_t sequence = -1;  // its number, if the run has recorded it as reused before
+};
+
+// A run that was interrupted, as its store holds it.
+struct InterruptedRun {
+  RunRecord run;
+  std::vector<CandidateRecord> candidates;
+};
+
+// The history of a run: every outcome goes to the record store before anyone else sees it. A
+// resumed run follows the same course as before, because the search is deterministic; what it
+// measures again is answered from the history of the interrupted one, so that it costs the backend
+// nothing and ends where an unbroken run would have ended. Not thread-safe.
+class RunLog {
+ public:
+  // `store` may be null: then nothing is kept. Does not own the store, which must outlive the log.
+  RunLog(RecordStore* store, MeasurementContext context,
+         std::optional<InterruptedRun> interrupted = std::nullopt);
+
+  // Begins the run in the store (or goes on with the interrupted one) and keeps its kernels.
+  absl::Status Begin(const RunRecord& run, absl::Span<const Kernel> kernels);
+
+  // Results of the kernel that cost nothing: of the interrupted run, what it had reused; else
+  // what the store holds from other runs. Counts hits and misses (a miss: nothing of the kernel).
+  absl::StatusOr<std::vector<ReusedResult>> Reusable(const Kernel& kernel);
+
+  // The result that the interrupted run measured for this candidate, each measurement once, with
+  // its sequence number.
+  std::optional<std::pair<int64_t, Measurement>> Replay(const Kernel& kernel, const Config& config);
+
+  // Results of the interrupted run that Replay has not given out (a resumed run with other options
+  // takes another course).
+  std::vector<CandidateRecord> NotReplayed() const;
+
+  // Numbers the outcomes that have no number yet (sequence < 0), stores those, and takes all of
+  // them into outcomes(). Stores all or nothing; on failure takes none in.
+  absl::Status Append(std::vector<CandidateOutcome> outcomes, absl::Span<const Kernel> kernels);
+
+  absl::Status Finish(int64_t unix_micros, const std::string& outcome);
+
+  const std::vector<CandidateOutcome>& outcomes() const { return outcomes_; }
+  int64_t hits() const { return hits_; }
+  int64_t misses() const { return misses_; }
+  double store_seconds() const { return store_seconds_; }
+
+ private:
+  CandidateRecord ToRecord(const CandidateOutcome& outcome, const Kernel& kernel) const;
+
+  RecordStore* store_;
+  MeasurementContext context_;
+  std::optional<InterruptedRun> interrupted_;
+  std::string run_id_;
+  int64_t next_sequence_ = 0;
+  // Positions in interrupted_->candidates by (kernel, key), oldest first.
+  absl::btree_map<std::pair<uint64_t, std::string>, std::deque<size_t>> journal_;
+  std::vector<CandidateOutcome> outcomes_;
+  int64_t hits_ = 0;
+  int64_t misses_ = 0;
+  double store_seconds_ = 0;
+};
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_TUNER_RUN_LOG_H_

@@ -1,0 +1,379 @@
+#include "tuner/tuning_session.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace autotune {
+namespace {
+
+double SecondsSince(absl::Time start) { return absl::ToDoubleSeconds(absl::Now() - start); }
+
+MeasurementContext ContextOf(const Capabilities& capabilities) {
+  MeasurementContext context;
+  context.device = capabilities.device;
+  context.backend = capabilities.name;
+  context.versions = capabilities.versions;
+  context.source = capabilities.time_source;
+  return context;
+}
+
+bool Available(const CostModel* model) { return model != nullptr && model->fitted(); }
+
+}  // namespace
+
+ProgramTimes TimesSoFar(const std::vector<KernelState>& kernels) {
+  ProgramTimes times;
+  for (const KernelState& kernel : kernels) {
+    const Observation* best = kernel.Best();
+    if (best == nullptr) continue;
+    const double count = static_cast<double>(kernel.kernel().count);
+    const double best_seconds = best->measurement.MedianSeconds();
+    const Observation* chosen = kernel.Default();
+    const bool known = chosen != nullptr && chosen->measurement.ok();
+    times.with_best = times.with_best.value_or(0) + count * best_seconds;
+    times.with_defaults = times.with_defaults.value_or(0) +
+                          count * (known ? chosen->measurement.MedianSeconds() : best_seconds);
+  }
+  return times;
+}
+
+TuningSession::TuningSession(TunerParts& parts, const TunerOptions& options, const TuningTask& task)
+    : parts_(parts),
+      options_(options),
+      task_(task),
+      start_(absl::Now()),
+      log_(parts.store.get(), ContextOf(parts.backend->capabilities()), task.resume),
+      budget_(*Budget::Create(options.budget, options.budget_seconds)) {
+  model_ = parts_.model.get();
+  if (model_ != nullptr && !model_->fitted() && Available(parts_.baseline.get())) {
+    Warn(absl::StrCat("the ", std::string(model_->name()), " model is not fitted: the ",
+                      std::string(parts_.baseline->name()), " model guides the search instead"));
+    model_ = parts_.baseline.get();
+  }
+  kernels_.reserve(task_.kernels.size());
+}
+
+double TuningSession::WallSeconds() const { return SecondsSince(start_); }
+
+void TuningSession::Warn(std::string warning) {
+  if (parts_.progress != nullptr) parts_.progress->OnMessage(absl::StrCat("warning: ", warning));
+  warnings_.push_back(std::move(warning));
+}
+
+bool TuningSession::Stop() {
+  if (parts_.interrupted && parts_.interrupted()) interrupted_ = true;
+  return interrupted_;
+}
+
+absl::Status TuningSession::Run() {
+  absl::Status status = log_.Begin(task_.run, task_.kernels);
+  for (auto step :
+       {&TuningSession::Prepare, &TuningSession::TakeReusedResults, &TuningSession::MeasureDefaults,
+        &TuningSession::Search, &TuningSession::Confirm, &TuningSession::RecordWaiting}) {
+    if (status.ok() && !Stop()) status = (this->*step)();
+  }
+  if (parts_.progress != nullptr) parts_.progress->OnFinish();
+  const std::string outcome = !status.ok() ? absl::StrCat("failed: ", std::string(status.message()))
+                                           : std::string(interrupted_ ? "interrupted" : "done");
+  status.Update(log_.Finish(absl::ToUnixMicros(absl::Now()), outcome));
+  return status;
+}
+
+absl::Status TuningSession::Prepare() {
+  for (size_t i = 0; i < task_.kernels.size(); ++i) {
+    const Kernel& kernel = task_.kernels[i];
+    kernels_.emplace_back(kernel, parts_.space_of(kernel), model_);
+    KernelSearchOptions search;
+    search.model = model_ != nullptr ? std::string(model_->name()) : "";
+    search.exploration = options_.exploration;
+    // A kernel is searched in the same way whatever other kernels the program has.
+    search.seed = options_.seed ^ kernel.fingerprint;
+    if (absl::Status status = kernels_.back().StartSearch(options_.strategy, search);
+        !status.ok()) {
+      return status;
+    }
+    if (const absl::Status& error = kernels_.back().model_error(); !error.ok()) {
+      Warn(absl::StrCat(kernel.name,
+                        " is searched without a model: ", std::string(error.message())));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TuningSession::TakeReusedResults() {
+  std::vector<CandidateOutcome> outcomes;
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    absl::StatusOr<std::vector<ReusedResult>> reusable = log_.Reusable(task_.kernels[i]);
+    if (!reusable.ok()) return reusable.status();
+    std::vector<Observation> observations;
+    for (ReusedResult& result : *reusable) {
+      CandidateOutcome outcome = {.sequence = result.sequence, .kernel = i};
+      outcome.config = result.config;
+      outcome.fate = Fate::kReused;
+      outcome.measurement = result.measurement;
+      outcome.wall_seconds = WallSeconds();
+      if (kernels_[i].compiler_default() == result.config) outcome.role = CandidateRole::kDefault;
+      outcomes.push_back(std::move(outcome));
+      kernels_[i].CountReused();
+      observations.push_back({std::move(result.config), std::move(result.measurement)});
+    }
+    kernels_[i].AddResults(observations);
+  }
+  absl::Status status = log_.Append(std::move(outcomes), task_.kernels);
+  if (status.ok()) Refit();
+  return status;
+}
+
+std::vector<size_t> TuningSession::ByPredictedTime() const {
+  std::vector<double> seconds(kernels_.size(), std::numeric_limits<double>::infinity());
+  const CostModel* model = parts_.baseline.get();
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    if (!Available(model) || model->unit() != PredictionUnit::kLogSeconds) continue;
+    if (!kernels_[i].compiler_default() || kernels_[i].space().opaque) continue;
+    const ModelScorer scorer(*model, kernels_[i].kernel());
+    const double log_seconds = scorer.Score({*kernels_[i].compiler_default()})[0];
+    seconds[i] = std::exp(log_seconds) * static_cast<double>(kernels_[i].kernel().count);
+  }
+  std::vector<size_t> order(kernels_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return seconds[a] > seconds[b]; });
+  return order;
+}
+
+absl::Status TuningSession::MeasureDefaults() {
+  std::vector<Pending> batch;
+  for (size_t i : ByPredictedTime()) {
+    KernelState& kernel = kernels_[i];
+    if (kernel.search() == nullptr || !kernel.compiler_default()) continue;
+    if (kernel.Default() != nullptr) continue;
+    RankedCandidate candidate = {*kernel.compiler_default(), std::nullopt};
+    if (kernel.scorer() != nullptr) {
+      const double score = kernel.scorer()->Score({candidate.config})[0];
+      candidate.prediction = {std::string(model_->name()), score, 0};
+    }
+    batch.push_back({i, std::move(candidate), CandidateRole::kDefault});
+  }
+  const bool confirm =
+      !parts_.replays && parts_.backend->capabilities().time_source == TimeSource::kHardware;
+  if (options_.budget) {
+    const int64_t tuned = std::count_if(kernels_.begin(), kernels_.end(), [](KernelState& kernel) {
+      return kernel.search() != nullptr;
+    });
+    const BudgetPlan plan =
+        PlanBudget(*options_.budget, tuned, static_cast<int64_t>(batch.size()), confirm);
+    budget_.Reserve(plan.confirmation);
+  }
+  return Measure(std::move(batch));
+}
+
+std::vector<TuningSession::Pending> TuningSession::NextRound() {
+  std::vector<KernelPromise> promises;
+  promises.reserve(kernels_.size());
+  for (KernelState& kernel : kernels_) {
+    promises.push_back(kernel.Promise());
+    promises.back().candidates = std::min(promises.back().candidates, options_.top_k);
+  }
+  const int64_t round = 2 * std::max(options_.top_k, options_.jobs);
+  const std::vector<int64_t> units = SplitBudget(promises, std::min(round, budget_.Available()));
+  std::vector<Pending> batch;
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    if (units[i] == 0) continue;
+    for (RankedCandidate& candidate : kernels_[i].search()->Next(units[i])) {
+      batch.push_back({i, std::move(candidate), CandidateRole::kSearch});
+    }
+  }
+  return batch;
+}
+
+absl::Status TuningSession::Search() {
+  while (budget_.Available() > 0 && !Stop()) {
+    const absl::Time before = absl::Now();
+    std::vector<Pending> batch = NextRound();
+    time_.search += SecondsSince(before);
+    if (batch.empty()) break;
+    if (absl::Status status = Measure(std::move(batch)); !status.ok()) return status;
+    Refit();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TuningSession::Confirm() {
+  budget_.ReleaseReserve();
+  const bool worthwhile =
+      !parts_.replays && parts_.backend->capabilities().time_source == TimeSource::kHardware;
+  if (!worthwhile) return absl::OkStatus();
+  // What the finalist saves in the whole program decides who is confirmed first.
+  std::vector<std::pair<double, size_t>> finalists;
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    const Observation* best = kernels_[i].Best();
+    const Observation* chosen = kernels_[i].Default();
+    if (best == nullptr || chosen == nullptr || best == chosen || !chosen->measurement.ok()) {
+      continue;
+    }
+    const double saved = chosen->measurement.MedianSeconds() - best->measurement.MedianSeconds();
+    finalists.push_back({saved * static_cast<double>(kernels_[i].kernel().count), i});
+  }
+  std::stable_sort(finalists.begin(), finalists.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Pending> batch;
+  for (const auto& [saved, i] : finalists) {
+    for (const Observation* finalist : {kernels_[i].Best(), kernels_[i].Default()}) {
+      batch.push_back({i, {finalist->config, std::nullopt}, CandidateRole::kConfirmation});
+    }
+  }
+  return Measure(std::move(batch));
+}
+
+absl::Status TuningSession::Measure(std::vector<Pending> batch) {
+  const int64_t granted = budget_.Take(static_cast<int64_t>(batch.size()));
+  batch.resize(static_cast<size_t>(granted), {0, {Config(OpaqueConfig{}), std::nullopt}, {}});
+  if (batch.empty()) return absl::OkStatus();
+  absl::StatusOr<std::vector<CandidateOutcome>> outcomes = Answer(batch);
+  if (!outcomes.ok()) return outcomes.status();
+  int64_t spent = budget_.spent() - granted;
+  for (CandidateOutcome& outcome : *outcomes) outcome.measurements = ++spent;
+  if (absl::Status status = log_.Append(*outcomes, task_.kernels); !status.ok()) {
+    return absl::Status(status.code(),
+                        absl::StrCat("the last ", granted, " measurements could not be recorded: ",
+                                     std::string(status.message())));
+  }
+  TellKernels(*outcomes);
+  ReportProgress();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<CandidateOutcome>> TuningSession::Answer(
+    const std::vector<Pending>& batch) {
+  std::vector<CandidateOutcome> outcomes;
+  std::vector<Candidate> asked;
+  for (const Pending& pending : batch) {
+    CandidateOutcome outcome = {.sequence = -1, .kernel = pending.kernel};
+    outcome.config = pending.candidate.config;
+    outcome.role = pending.role;
+    outcome.fate = Fate::kMeasured;
+    if (pending.candidate.prediction) outcome.predictions = {*pending.candidate.prediction};
+    const Kernel& kernel = task_.kernels[pending.kernel];
+    if (auto replayed = log_.Replay(kernel, outcome.config)) {
+      outcome.sequence = replayed->first;
+      outcome.measurement = std::move(replayed->second);
+    } else {
+      asked.push_back({&kernel, outcome.config});
+    }
+    outcomes.push_back(std::move(outcome));
+  }
+  const absl::Time before = absl::Now();
+  absl::StatusOr<std::vector<Measurement>> answers = AskBackend(asked);
+  if (!answers.ok()) return answers.status();
+  const double wall = asked.empty() ? 0 : SecondsSince(before);
+  time_.measure += wall;
+  size_t next = 0;
+  for (CandidateOutcome& outcome : outcomes) {
+    const bool fresh = !outcome.measurement;
+    if (fresh) outcome.measurement = std::move((*answers)[next++]);
+    ChargeDevice(*outcome.measurement, fresh ? wall / static_cast<double>(asked.size()) : 0);
+    outcome.wall_seconds = WallSeconds();
+    outcome.device_seconds = budget_.seconds_spent();
+  }
+  return outcomes;
+}
+
+absl::StatusOr<std::vector<Measurement>> TuningSession::AskBackend(
+    const std::vector<Candidate>& candidates) {
+  if (candidates.empty()) return std::vector<Measurement>();
+  absl::StatusOr<std::vector<Measurement>> answers = parts_.backend->Measure(candidates);
+  if (answers.ok() && answers->size() != candidates.size()) {
+    return absl::InternalError(absl::StrCat("the ", parts_.backend->capabilities().name,
+                                            " backend gave ", answers->size(), " answers to ",
+                                            candidates.size(), " candidates"));
+  }
+  return answers;
+}
+
+void TuningSession::ChargeDevice(const Measurement& measurement, double wall_seconds) {
+  const DeviceTime cost = SimulatedCost(measurement, options_.clock);
+  time_.device_compile += cost.compile;
+  time_.device_run += cost.run;
+  budget_.ChargeSeconds(parts_.replays ? cost.total() : wall_seconds);
+}
+
+void TuningSession::TellKernels(const std::vector<CandidateOutcome>& outcomes) {
+  std::vector<std::vector<Observation>> by_kernel(kernels_.size());
+  for (const CandidateOutcome& outcome : outcomes) {
+    kernels_[outcome.kernel].CountMeasurement();
+    by_kernel[outcome.kernel].push_back({outcome.config, *outcome.measurement});
+  }
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    if (!by_kernel[i].empty()) kernels_[i].AddResults(by_kernel[i]);
+  }
+}
+
+void TuningSession::Refit() {
+  if (!refit_ || model_ == nullptr || model_ != parts_.model.get()) return;
+  std::vector<TrainingSample> samples;
+  for (const KernelState& kernel : kernels_) {
+    if (kernel.space().opaque) continue;
+    for (const Observation& result : kernel.results()) {
+      if (!result.measurement.ok()) continue;
+      samples.push_back({&kernel.kernel(), result.config, result.measurement.MedianSeconds()});
+    }
+  }
+  if (samples.empty()) return;
+  const absl::Status status = parts_.model->Fit(samples);
+  refit_ = status.ok();
+  if (status.ok()) {
+    for (KernelState& kernel : kernels_) kernel.ModelChanged();
+  } else if (!absl::IsUnimplemented(status)) {
+    Warn(absl::StrCat("the ", std::string(model_->name()),
+                      " model is not refitted: ", std::string(status.message())));
+  }
+}
+
+void TuningSession::ReportProgress() {
+  const ProgramTimes times = TimesSoFar(kernels_);
+  ProgressUpdate update;
+  update.measurements = budget_.spent();
+  update.budget = options_.budget;
+  update.wall_seconds = WallSeconds();
+  update.device_seconds = budget_.seconds_spent();
+  update.budget_seconds = options_.budget_seconds;
+  update.default_seconds = times.with_defaults;
+  update.best_seconds = times.with_best;
+  if (times.with_best) {
+    progress_.push_back({.measurements = update.measurements,
+                         .wall_seconds = update.wall_seconds,
+                         .device_seconds = update.device_seconds,
+                         .program_seconds = *times.with_best});
+  }
+  if (parts_.progress != nullptr) parts_.progress->OnProgress(update);
+}
+
+absl::Status TuningSession::RecordWaiting() {
+  // What a report can show of a kernel; the rest of a large pool says nothing more.
+  constexpr size_t kShown = 100;
+  std::vector<CandidateOutcome> outcomes;
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    if (kernels_[i].search() == nullptr) continue;
+    std::vector<RankedCandidate> waiting = kernels_[i].search()->Waiting();
+    if (waiting.size() > kShown) waiting.erase(waiting.begin() + kShown, waiting.end());
+    for (RankedCandidate& candidate : waiting) {
+      if (!candidate.prediction) continue;
+      CandidateOutcome outcome = {.sequence = -1, .kernel = i};
+      outcome.config = std::move(candidate.config);
+      outcome.predictions = {*candidate.prediction};
+      outcome.wall_seconds = WallSeconds();
+      outcome.device_seconds = budget_.seconds_spent();
+      outcome.measurements = budget_.spent();
+      outcomes.push_back(std::move(outcome));
+    }
+  }
+  return log_.Append(std::move(outcomes), task_.kernels);
+}
+
+}  // namespace autotune

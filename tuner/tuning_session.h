@@ -1,0 +1,97 @@
+#ifndef AUTOTUNE_TUNER_TUNING_SESSION_H_
+#define AUTOTUNE_TUNER_TUNING_SESSION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "tuner/budget.h"
+#include "tuner/kernel_search.h"
+#include "tuner/kernel_state.h"
+#include "tuner/run_log.h"
+#include "tuner/tuner.h"
+
+namespace autotune {
+
+// One run of the tuner, from its first look at the records to its last measurement. Internal to
+// Tuner and to BuildReport. Not thread-safe.
+class TuningSession {
+ public:
+  // Everything must outlive the session.
+  TuningSession(TunerParts& parts, const TunerOptions& options, const TuningTask& task);
+
+  // Runs to the end. A non-OK status means that the backend or the store broke; what was measured
+  // before stays in the session.
+  absl::Status Run();
+
+  const std::vector<KernelState>& kernels() const { return kernels_; }
+  const RunLog& log() const { return log_; }
+  const Budget& budget() const { return budget_; }
+  const TimeSplit& time() const { return time_; }
+  const std::vector<ProgressPoint>& progress() const { return progress_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  bool interrupted() const { return interrupted_; }
+  const CostModel* model() const { return model_; }
+  double WallSeconds() const;
+
+ private:
+  // A candidate on its way to the backend.
+  struct Pending {
+    size_t kernel;
+    RankedCandidate candidate;
+    CandidateRole role;
+  };
+
+  absl::Status Prepare();
+  absl::Status TakeReusedResults();
+  absl::Status MeasureDefaults();
+  absl::Status Search();
+  absl::Status Confirm();
+  // The candidates of one round, split over the kernels by what they promise.
+  std::vector<Pending> NextRound();
+  // Spends budget on as many of the batch as there is budget for, stores the results and only then
+  // tells the kernels.
+  absl::Status Measure(std::vector<Pending> batch);
+  // Answers from the interrupted run, the rest from the backend.
+  absl::StatusOr<std::vector<CandidateOutcome>> Answer(const std::vector<Pending>& batch);
+  absl::StatusOr<std::vector<Measurement>> AskBackend(const std::vector<Candidate>& candidates);
+  void ChargeDevice(const Measurement& measurement, double wall_seconds);
+  void TellKernels(const std::vector<CandidateOutcome>& outcomes);
+  void Refit();
+  void ReportProgress();
+  // Keeps what was proposed and never measured, with its rank.
+  absl::Status RecordWaiting();
+  // Kernels by what their default is predicted to take in the program, longest first.
+  std::vector<size_t> ByPredictedTime() const;
+  bool Stop();
+  void Warn(std::string warning);
+
+  TunerParts& parts_;
+  const TunerOptions& options_;
+  const TuningTask& task_;
+  const CostModel* model_ = nullptr;  // what guides the search
+  absl::Time start_;
+  RunLog log_;
+  Budget budget_;
+  std::vector<KernelState> kernels_;
+  TimeSplit time_;
+  std::vector<ProgressPoint> progress_;
+  std::vector<std::string> warnings_;
+  bool interrupted_ = false;
+  bool refit_ = true;
+};
+
+// The time of one run of the program with the default of every kernel and with the best so far; a
+// kernel without its own default or best keeps the other; absent if no kernel has a time.
+struct ProgramTimes {
+  std::optional<double> with_defaults;
+  std::optional<double> with_best;
+};
+ProgramTimes TimesSoFar(const std::vector<KernelState>& kernels);
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_TUNER_TUNING_SESSION_H_
