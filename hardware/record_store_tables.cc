@@ -1,0 +1,169 @@
+#include "hardware/record_store_tables.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
+namespace autotune {
+namespace {
+
+// Rows per round trip: enough to make the trip cheap, few enough to stay in the cache.
+constexpr size_t kBatchRows = 1024;
+
+// Columns of rows as SOCI's bulk operations want them.
+struct CandidateColumns {
+  std::vector<std::string> run, kernel_name, config, derived, fate, samples, failure, message,
+      compile_seconds, compiler_estimate, predictions;
+  std::vector<long long> sequence, kernel, context, recorded, checksum;
+
+  void Resize(size_t size) {
+    for (auto* texts : {&run, &kernel_name, &config, &derived, &fate, &samples, &failure, &message,
+                        &compile_seconds, &compiler_estimate, &predictions}) {
+      texts->resize(size);
+    }
+    for (auto* numbers : {&sequence, &kernel, &context, &recorded, &checksum}) {
+      numbers->resize(size);
+    }
+  }
+
+  void Set(size_t i, const CandidateRow& row) {
+    run[i] = row.run;
+    sequence[i] = row.sequence;
+    kernel[i] = row.kernel;
+    kernel_name[i] = row.kernel_name;
+    context[i] = row.context;
+    config[i] = row.config;
+    derived[i] = row.derived;
+    fate[i] = row.fate;
+    samples[i] = row.samples;
+    failure[i] = row.failure;
+    message[i] = row.message;
+    compile_seconds[i] = row.compile_seconds;
+    compiler_estimate[i] = row.compiler_estimate;
+    predictions[i] = row.predictions;
+    recorded[i] = row.recorded;
+    checksum[i] = row.Checksum();
+  }
+
+  StoredCandidateRow Take(size_t i) {
+    StoredCandidateRow stored;
+    CandidateRow& row = stored.row;
+    row.run = std::move(run[i]);
+    row.sequence = sequence[i];
+    row.kernel = kernel[i];
+    row.kernel_name = std::move(kernel_name[i]);
+    row.context = context[i];
+    row.config = std::move(config[i]);
+    row.derived = std::move(derived[i]);
+    row.fate = std::move(fate[i]);
+    row.samples = std::move(samples[i]);
+    row.failure = std::move(failure[i]);
+    row.message = std::move(message[i]);
+    row.compile_seconds = std::move(compile_seconds[i]);
+    row.compiler_estimate = std::move(compiler_estimate[i]);
+    row.predictions = std::move(predictions[i]);
+    row.recorded = recorded[i];
+    stored.checksum = checksum[i];
+    return stored;
+  }
+};
+
+constexpr char kCandidateColumns[] =
+    "run, sequence, kernel, kernel_name, context, config, derived, fate, samples, failure, message,"
+    " compile_seconds, compiler_estimate, predictions, recorded, checksum";
+
+}  // namespace
+
+std::string Quoted(absl::string_view text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
+}
+
+ContextMap ReadContexts(soci::session& sql) {
+  ContextMap contexts;
+  long long id = 0;
+  std::string device, backend, versions, flags, source;
+  soci::statement select =
+      (sql.prepare << "SELECT id, device, backend, versions, flags, source FROM contexts",
+       soci::into(id), soci::into(device), soci::into(backend), soci::into(versions),
+       soci::into(flags), soci::into(source));
+  select.execute();
+  while (select.fetch()) {
+    contexts[id] = {device, backend, versions, flags,
+                    TimeSourceFromName(source).value_or(TimeSource::kHardware)};
+  }
+  return contexts;
+}
+
+void InsertContexts(soci::session& sql, const std::vector<MeasurementContext>& contexts) {
+  for (const MeasurementContext& context : contexts) {
+    const long long id = ContextId(context);
+    const std::string source(TimeSourceName(context.source));
+    sql << "INSERT INTO contexts (id, device, backend, versions, flags, source)"
+           " VALUES (:id, :device, :backend, :versions, :flags, :source)"
+           " ON CONFLICT (id) DO NOTHING",
+        soci::use(id), soci::use(context.device), soci::use(context.backend),
+        soci::use(context.versions), soci::use(context.flags), soci::use(source);
+  }
+}
+
+void InsertCandidates(soci::session& sql, const std::vector<CandidateRow>& rows) {
+  CandidateColumns columns;
+  columns.Resize(std::min(rows.size(), kBatchRows));
+  soci::statement insert =
+      (sql.prepare << "INSERT INTO candidates (" << kCandidateColumns
+                   << ") VALUES (:a, :b, :c, :d, :e, :f, :g, :h, :i, :j, :k, :l, :m, :n, :o, :p)"
+                      " ON CONFLICT (run, sequence) DO NOTHING",
+       soci::use(columns.run), soci::use(columns.sequence), soci::use(columns.kernel),
+       soci::use(columns.kernel_name), soci::use(columns.context), soci::use(columns.config),
+       soci::use(columns.derived), soci::use(columns.fate), soci::use(columns.samples),
+       soci::use(columns.failure), soci::use(columns.message), soci::use(columns.compile_seconds),
+       soci::use(columns.compiler_estimate), soci::use(columns.predictions),
+       soci::use(columns.recorded), soci::use(columns.checksum));
+  for (size_t start = 0; start < rows.size(); start += kBatchRows) {
+    const size_t count = std::min(kBatchRows, rows.size() - start);
+    columns.Resize(count);
+    for (size_t i = 0; i < count; ++i) columns.Set(i, rows[start + i]);
+    insert.execute(/*withDataExchange=*/true);
+  }
+}
+
+void ForEachCandidate(soci::session& sql, const std::string& where, const std::string& order,
+                      const std::function<void(const StoredCandidateRow&)>& visit) {
+  CandidateColumns columns;
+  columns.Resize(kBatchRows);
+  soci::statement select =
+      (sql.prepare << "SELECT " << kCandidateColumns << " FROM candidates WHERE " << where
+                   << " ORDER BY " << order,
+       soci::into(columns.run), soci::into(columns.sequence), soci::into(columns.kernel),
+       soci::into(columns.kernel_name), soci::into(columns.context), soci::into(columns.config),
+       soci::into(columns.derived), soci::into(columns.fate), soci::into(columns.samples),
+       soci::into(columns.failure), soci::into(columns.message),
+       soci::into(columns.compile_seconds), soci::into(columns.compiler_estimate),
+       soci::into(columns.predictions), soci::into(columns.recorded),
+       soci::into(columns.checksum));
+  select.execute();
+  while (select.fetch()) {
+    const size_t count = columns.run.size();
+    for (size_t i = 0; i < count; ++i) visit(columns.Take(i));
+    columns.Resize(kBatchRows);
+  }
+}
+
+void ForEachKernel(soci::session& sql, const std::function<void(const KernelRow&)>& visit) {
+  KernelRow row;
+  long long fingerprint = 0;
+  long long checksum = 0;
+  soci::statement select =
+      (sql.prepare << "SELECT fingerprint, name, kernel, checksum FROM kernels ORDER BY fingerprint",
+       soci::into(fingerprint), soci::into(row.name), soci::into(row.kernel),
+       soci::into(checksum));
+  select.execute();
+  while (select.fetch()) {
+    row.fingerprint = fingerprint;
+    row.checksum = checksum;
+    visit(row);
+  }
+}
+
+}  // namespace autotune

@@ -1,0 +1,54 @@
+#ifndef AUTOTUNE_HARDWARE_RECORD_STORE_TABLES_H_
+#define AUTOTUNE_HARDWARE_RECORD_STORE_TABLES_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hardware/record_store.h"
+#include "hardware/record_store_rows.h"
+#include "soci/soci.h"
+
+namespace autotune {
+
+// Reading and writing the tables of a store inside a transaction. All of these throw
+// soci::soci_error; StoreSession turns that into a status.
+
+// A row of `candidates` with its stored checksum.
+struct StoredCandidateRow {
+  CandidateRow row;
+  int64_t checksum = 0;
+};
+
+// Contexts by id.
+using ContextMap = std::map<int64_t, MeasurementContext>;
+ContextMap ReadContexts(soci::session& sql);
+// Inserts those that are not there.
+void InsertContexts(soci::session& sql, const std::vector<MeasurementContext>& contexts);
+
+// Inserts rows; one whose (run, sequence) is there already is left as it is.
+void InsertCandidates(soci::session& sql, const std::vector<CandidateRow>& rows);
+
+// Calls `visit` with each row that `where` (SQL after "WHERE", with literal values) selects, in
+// `order` (SQL after "ORDER BY").
+void ForEachCandidate(soci::session& sql, const std::string& where, const std::string& order,
+                      const std::function<void(const StoredCandidateRow&)>& visit);
+
+// Calls `visit` with fingerprint, name, kernel text and stored checksum of every kernel.
+struct KernelRow {
+  int64_t fingerprint = 0;
+  std::string name;
+  std::string kernel;
+  int64_t checksum = 0;
+};
+void ForEachKernel(soci::session& sql, const std::function<void(const KernelRow&)>& visit);
+
+// A text as an SQL literal.
+std::string Quoted(absl::string_view text);
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_HARDWARE_RECORD_STORE_TABLES_H_
