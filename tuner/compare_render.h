@@ -1,0 +1,21 @@
+#ifndef AUTOTUNE_TUNER_COMPARE_RENDER_H_
+#define AUTOTUNE_TUNER_COMPARE_RENDER_H_
+
+#include <string>
+
+#include "nlohmann/json_fwd.hpp"
+#include "tuner/comparison_report.h"
+
+namespace autotune {
+
+// The comparison for a terminal: a block per kernel, then over all kernels. Ends with a newline.
+std::string ComparisonToText(const ComparisonReport& report);
+
+// Everything in the report, with the schema's name and version ("schema": "autotune-comparison",
+// "version": 1), as docs/cli.md documents it. Times are in seconds, "never" and "no value" are
+// null.
+nlohmann::json ComparisonToJson(const ComparisonReport& report);
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_TUNER_COMPARE_RENDER_H_
