@@ -2,6 +2,7 @@
 #define AUTOTUNE_HLO_TILE_GEOMETRY_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,12 +12,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "hlo/element_type.h"
+#include "hlo/opcode.h"
 #include "hlo/tile_bounds.h"
+#include "hlo/window_dim.h"
 
 namespace autotune {
 
 class HloModule;
-class HloInstruction;
 
 // The operation of a kernel whose shape the tile cuts up.
 enum class HeroKind {
@@ -51,45 +53,61 @@ struct BoundDim {
 // One loop of the nest. It advances by a bound of the output or of the kernel.
 struct TileLoop {
   LoopRole role = LoopRole::kData;
-  int64_t elements = 1;        // trip space in elements
-  int output_position = -1;    // into TileBounds::output, or -1
-  int kernel_position = -1;    // into TileBounds::kernel, or -1
-  bool reduced = false;        // iterations add to the same output elements
+  int64_t elements = 1;      // trip space in elements
+  int64_t tile = 1;          // elements in a tile: a bound b advances by b * tile of them
+  int output_position = -1;  // into TileBounds::output, or -1
+  int kernel_position = -1;  // into TileBounds::kernel, or -1
+  bool reduced = false;      // its iterations add to the same output elements
 };
 
 // The largest number of loops and of dimensions that kernels may have.
 inline constexpr int kMaxTileLoops = 16;
-
-// How the window of an operand depends on the loops along one of the operand's dimensions.
-struct WindowDim {
-  int64_t elements = 1;  // extent of the operand
-  int64_t tile = 1;      // elements in a layout tile along it
-  // The window spans min(elements, ceil(multiplier * (product of the loops' steps) / divisor)).
-  // Without loops it spans all.
-  absl::InlinedVector<int8_t, 2> loops;
-  int64_t multiplier = 1;
-  int64_t divisor = 1;
-  // For the input of a convolution instead, with loops = {output, kernel}:
-  // ceil(((output_step - 1) * stride + (kernel_step - 1) * dilation + 1) / divisor).
-  bool convolved = false;
-  int64_t stride = 1;
-  int64_t dilation = 1;
-  int64_t padding_low = 0;   // in elements of the undilated input
-  int64_t padding_high = 0;
-};
 
 // A buffer outside the kernel: a parameter of the kernel or an array of its result.
 struct TileOperand {
   bool is_output = false;
   int index = 0;  // parameter number, or number of the array in the result
   ElementType element_type{};
-  int64_t memory_space = 0;     // 0: HBM. 1: VMEM, which costs no transfer. 6: scalar memory
-  int64_t tile_bytes = 0;       // bytes of one layout tile, padding included
-  int64_t total_bytes = 0;      // the whole array, padding included
-  uint32_t loop_mask = 0;       // bit i: the window moves when loop i advances
-  absl::InlinedVector<WindowDim, 6> dims;  // physical order, major to minor
+  int64_t memory_space = 0;  // 0: HBM. 1: VMEM, which costs no transfer. 6: scalar memory
+  int64_t tile_bytes = 0;    // bytes of one layout tile, padding included
+  int64_t total_bytes = 0;   // the whole array, padding included
+  // False if no rule says which part an iteration needs; it then counts as transferred once, whole.
+  bool windowed = true;
+  uint32_t loop_mask = 0;  // bit i: the window moves when loop i advances
+  Windows dims;            // physical order, major to minor
 
   bool InHbm() const { return memory_space == 0; }
+};
+
+// When an operation within the kernel runs.
+enum class TileStage {
+  kEveryIteration,
+  kLastReduction,  // on finished results: in the last iteration that adds to them
+};
+
+// One operation within the kernel, with the window that an iteration computes.
+struct TileOp {
+  HloOpcode opcode = HloOpcode::kUnknown;
+  ElementType element_type{};  // of its result
+  TileStage stage = TileStage::kEveryIteration;
+  // Elements that are combined into one of the result: a window, the contracted extents; else 1.
+  int64_t combined = 1;
+  // Of the result, but of the operand for a reduce. Physical order, major to minor; `tile` is the
+  // number of elements in a vector register along the dimension.
+  Windows dims;
+};
+
+// The matrix product of a convolution as the matrix unit sees it: past a stationary operand of
+// contracted x lane elements rows are streamed; every position needs a stationary operand of its
+// own.
+struct MatrixWork {
+  // Loops by what they count; every loop is in one of them.
+  absl::InlinedVector<int8_t, 4> row_loops;
+  absl::InlinedVector<int8_t, 4> lane_loops;
+  absl::InlinedVector<int8_t, 4> position_loops;
+  int8_t contracted_loop = -1;
+  int precision_passes = 1;  // passes of the unit per product: 1, 3 or 6
+  bool integer = false;      // both operands are of 8 bits or fewer and integral
 };
 
 // What one tile makes of the kernel.
@@ -106,18 +124,20 @@ struct TileEvaluation {
   double bytes_read = 0;
   double bytes_written = 0;
   double bytes_per_iteration = 0;
-  // VMEM that the windows need: double-buffered where they move, with the accumulator.
+  // VMEM that the kernel needs: windows in HBM twice where they move (one is in use while the other
+  // is in flight), else once, and the accumulator of a contraction that is cut.
   int64_t vmem_bytes = 0;
   // Share of the hero's tile space that is padding: 0 when bounds divide the shape and tiles are
   // full. In [0, 1).
   double padding_waste = 0;
 };
 
-// The one place where the iterations, windows with halo, bytes per iteration and buffer footprint of
-// a tiled kernel are computed: pure functions of the kernel and of the tile's bounds.
+// The one place where the iterations, windows with halo, bytes per iteration and buffer footprint
+// of a tiled kernel are computed: pure functions of the kernel and of the tile's bounds.
 //
-// Create() reads the kernel once into plain data (no reference to the module is kept); what is asked
-// later takes no lock and, with a reused result, allocates nothing. Immutable and thread-safe.
+// Create() reads the kernel once into plain data (no reference to the module is kept); what is
+// asked later takes no lock and, with a reused result, allocates nothing. Immutable and
+// thread-safe.
 class TileGeometry {
  public:
   // `kernel_module` is the module of a Kernel: parameters and one operation in its entry
@@ -134,8 +154,8 @@ class TileGeometry {
   absl::Span<const BoundDim> output_dims() const { return output_dims_; }
   absl::Span<const BoundDim> kernel_dims() const { return kernel_dims_; }
 
-  // A kernel bound may follow from an output bound (output features, batch dimensions): the position
-  // of that output bound, or -1 for a free one.
+  // A kernel bound may follow from an output bound (output features, batch dimensions): the
+  // position of that output bound, or -1 for a free one.
   int TiedOutputPosition(int kernel_position) const {
     return tied_output_[static_cast<size_t>(kernel_position)];
   }
@@ -153,8 +173,13 @@ class TileGeometry {
   absl::Status Check(const TileBounds& bounds) const;
 
   absl::Span<const TileLoop> loops() const { return loops_; }
-  // Parameters in order (those that are used), then the arrays of the result.
+  // Parameters in order (those that are used and not empty), then the arrays of the result.
   absl::Span<const TileOperand> operands() const { return operands_; }
+  // The operations that compute something, operands before users; without the hero if it is a
+  // convolution.
+  absl::Span<const TileOp> ops() const { return ops_; }
+  // Null unless the hero is a convolution.
+  const MatrixWork* matrix_work() const { return matrix_work_ ? &*matrix_work_ : nullptr; }
 
   // REQUIRES: Check(bounds).ok(). Reuses the memory of *result.
   void Evaluate(const TileBounds& bounds, TileEvaluation* result) const;
@@ -168,6 +193,10 @@ class TileGeometry {
   friend class TileGeometryBuilder;
   TileGeometry() = default;
 
+  void SetSteps(const TileBounds& bounds, TileEvaluation* result) const;
+  void AddOperand(const TileOperand& operand, TileEvaluation* result) const;
+  int64_t AccumulatorBytes(const TileEvaluation& tile) const;
+
   HeroKind hero_kind_ = HeroKind::kElementwise;
   std::string hero_name_;
   std::vector<BoundDim> output_dims_;
@@ -175,6 +204,11 @@ class TileGeometry {
   std::vector<int> tied_output_;
   std::vector<TileLoop> loops_;
   std::vector<TileOperand> operands_;
+  std::vector<TileOp> ops_;
+  std::optional<MatrixWork> matrix_work_;
+  // Of the hero's first operand, in physical order; empty if the compiler gives no input bounds.
+  Windows hero_input_;
+  uint32_t reduced_mask_ = 0;
 };
 
 }  // namespace autotune
