@@ -60,7 +60,7 @@ sanitized_tests() {
 
 mkdir -p build
 say "set-up"
-scripts/setup test
+scripts/setup test torch
 setup_python
 
 say "release build"
