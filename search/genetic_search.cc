@@ -9,7 +9,7 @@
 namespace autotune {
 namespace {
 
-constexpr int kChildTries = 32;
+constexpr int kChildTries = 8;
 constexpr int kTournament = 3;
 
 struct Individual {
@@ -84,7 +84,7 @@ void EvolveOnScores(const SearchSpace& space, std::vector<Config> starts, int64_
 
 GeneticSearch::GeneticSearch(const SearchSpace* space, const CandidateScorer* scorer, uint64_t seed,
                              Options options)
-    : space_(space), options_(options), rng_(seed), unseen_(space) {
+    : space_(space), options_(options), rng_(seed), unseen_(space), screen_(space) {
   if (scorer == nullptr) return;
   guided_.emplace(
       space, scorer,
@@ -102,7 +102,7 @@ const Config& GeneticSearch::Parent() {
   return fastest[TournamentWinner(size, rng_)].config;
 }
 
-std::optional<Config> GeneticSearch::Child() {
+std::optional<Config> GeneticSearch::RandomChild() {
   for (int i = 0; i < kChildTries; ++i) {
     const Config& a = Parent();
     const Config& b = Parent();
@@ -111,6 +111,18 @@ std::optional<Config> GeneticSearch::Child() {
     if (!history_.Seen(child)) return child;
   }
   return std::nullopt;
+}
+
+std::optional<Config> GeneticSearch::Child() {
+  std::vector<Config> children;
+  for (int64_t i = 0; i < options_.screened; ++i) {
+    const bool immigrant = Chance(rng_, options_.immigrants);
+    std::optional<Config> child = immigrant ? unseen_.Next(history_, rng_) : RandomChild();
+    if (!child) break;
+    children.push_back(*std::move(child));
+  }
+  if (children.empty()) return std::nullopt;
+  return screen_.MostPromising(std::move(children));
 }
 
 std::vector<Config> GeneticSearch::Propose(int64_t n) {
@@ -130,7 +142,9 @@ std::vector<Config> GeneticSearch::Propose(int64_t n) {
 }
 
 void GeneticSearch::Observe(absl::Span<const Observation> observations) {
-  history_.Observe(observations);
+  const std::vector<Trial> trials = history_.Observe(observations);
+  if (guided_) return guided_->Observe(trials, history_);
+  for (const Trial& trial : trials) screen_.Add(trial);
 }
 
 }  // namespace autotune

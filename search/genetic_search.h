@@ -7,6 +7,7 @@
 
 #include "search/candidate_scorer.h"
 #include "search/guided_search.h"
+#include "search/move_screen.h"
 #include "search/search_space.h"
 #include "search/search_strategy.h"
 #include "search/trial_history.h"
@@ -19,7 +20,7 @@ namespace autotune {
 //
 // With a scorer: generations live on scores, and the best that they met is proposed, see
 // GuidedSearch. Without: the fastest measured configurations are the population, and every proposal
-// is a child of two of them.
+// is the most promising of some children of theirs (see MoveScreen).
 class GeneticSearch final : public SearchStrategy {
  public:
   struct Options {
@@ -29,8 +30,12 @@ class GeneticSearch final : public SearchStrategy {
 
     // Without a scorer: random configurations before the first children, and how many of the
     // fastest may be parents.
-    int64_t initial_samples = 16;
+    int64_t initial_samples = 8;
     int64_t population = 12;
+    // Children of which the most promising is proposed; 1 is the classical algorithm.
+    int64_t screened = 64;
+    // Share of children that are drawn from the whole space instead.
+    double immigrants = 0.5;
   };
 
   // Space and scorer (may be null) must outlive the strategy.
@@ -43,8 +48,10 @@ class GeneticSearch final : public SearchStrategy {
   void Observe(absl::Span<const Observation> observations) override;
 
  private:
-  // An unseen child of measured parents; nullopt if none is found after some tries.
+  // The most promising of some unseen children of measured parents; nullopt if none is found.
   std::optional<Config> Child();
+  // An unseen child.
+  std::optional<Config> RandomChild();
   // One of the population, the faster the likelier.
   const Config& Parent();
 
@@ -54,6 +61,7 @@ class GeneticSearch final : public SearchStrategy {
   TrialHistory history_;
   std::optional<GuidedSearch> guided_;
   UnseenSampler unseen_;
+  MoveScreen screen_;
 };
 
 // The walk with a scorer: `rounds` generations of as many individuals as there are starts.

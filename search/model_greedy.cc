@@ -9,22 +9,6 @@
 namespace autotune {
 namespace {
 
-void ScoreAll(const SearchSpace& space, int64_t batch, ScoredPool& pool,
-              const TrialHistory& history) {
-  std::unique_ptr<SpaceCursor> cursor = space.NewCursor();
-  std::vector<Config> configs;
-  for (bool more = true; more;) {
-    configs.clear();
-    while (static_cast<int64_t>(configs.size()) < batch) {
-      std::optional<Config> next = cursor->Next();
-      if (!next) break;
-      configs.push_back(*std::move(next));
-    }
-    more = static_cast<int64_t>(configs.size()) == batch;
-    pool.Score(configs, history);
-  }
-}
-
 // Steps to the best-scored neighbour until none is better.
 void Descend(const SearchSpace& space, Config from, int64_t steps, ScoredPool& pool,
              const TrialHistory& history) {
@@ -53,7 +37,7 @@ void SampleAndDescend(const SearchSpace& space, std::vector<Config> starts,
     pool.Score(configs, history);
     scored += options.batch;
   }
-  for (Config& config : pool.Best(options.descents)) starts.push_back(std::move(config));
+  for (Config& config : pool.Best(options.descents, history)) starts.push_back(std::move(config));
   for (Config& start : starts) {
     Descend(space, std::move(start), options.steps, pool, history);
   }
@@ -82,7 +66,7 @@ ModelGreedy::ModelGreedy(const SearchSpace* space, const CandidateScorer* scorer
                          Options options)
     : rng_(seed),
       guided_(space, scorer, MakeWalk(space, options),
-              {.starts = 8, .long_rounds = 1, .short_rounds = 0, .pool = {.capacity = 4096}}) {}
+              {.starts = 8, .long_rounds = 1, .short_rounds = 0, .pool = {.capacity = 4096}, .reranked = 0}) {}
 
 std::vector<Config> ModelGreedy::Propose(int64_t n) { return guided_.Propose(n, history_, rng_); }
 

@@ -1,5 +1,7 @@
 #include "search/recorded_space.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -23,6 +25,23 @@ class ListCursor final : public SpaceCursor {
   size_t next_ = 0;
 };
 
+// log2 of the bounds of a tile, kernel first, appended; false for other forms.
+bool AppendCoordinates(const Config& config, std::vector<float>& coordinates) {
+  if (config.tile() == nullptr) return false;
+  for (const WindowBounds* bounds : {&config.tile()->kernel, &config.tile()->output}) {
+    for (int64_t bound : *bounds) {
+      coordinates.push_back(std::log2(static_cast<float>(std::max<int64_t>(bound, 1))));
+    }
+  }
+  return true;
+}
+
+bool SameRanks(const Config& a, const Config& b) {
+  return a.tile() != nullptr && b.tile() != nullptr &&
+         a.tile()->kernel.size() == b.tile()->kernel.size() &&
+         a.tile()->output.size() == b.tile()->output.size();
+}
+
 }  // namespace
 
 RecordedSpace::RecordedSpace(std::vector<Config> configs, Options options) : options_(options) {
@@ -30,6 +49,12 @@ RecordedSpace::RecordedSpace(std::vector<Config> configs, Options options) : opt
   for (Config& config : configs) {
     const auto position = static_cast<int32_t>(configs_.size());
     if (positions_.emplace(config.Key(), position).second) configs_.push_back(std::move(config));
+  }
+  for (const Config& config : configs_) {
+    if (!SameRanks(config, configs_.front()) || !AppendCoordinates(config, coordinates_)) {
+      coordinates_.clear();
+      break;
+    }
   }
 }
 
@@ -70,19 +95,34 @@ std::optional<Config> RecordedSpace::RandomNeighbour(const Config& config, Rng& 
   return configs_[list[UniformIndex(rng, static_cast<int64_t>(list.size()))]];
 }
 
-Config RecordedSpace::Crossover(const Config& a, const Config& b, Rng& rng) const {
-  const Config mix = MixConfigs(a, b, rng);
-  if (std::optional<int32_t> exact = Find(mix)) return configs_[*exact];
-  double best_distance = std::numeric_limits<double>::infinity();
-  const Config* best = &a;
-  for (const Config& config : configs_) {
-    const double distance = ConfigDistance(mix, config);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = &config;
+int32_t RecordedSpace::Nearest(const Config& config) const {
+  std::vector<float> point;
+  const bool fast = !coordinates_.empty() && SameRanks(config, configs_.front()) &&
+                    AppendCoordinates(config, point);
+  double nearest_distance = std::numeric_limits<double>::infinity();
+  int32_t nearest = 0;
+  for (size_t i = 0; i < configs_.size(); ++i) {
+    double distance = 0;
+    if (fast) {
+      const float* other = &coordinates_[i * point.size()];
+      float sum = 0;
+      for (size_t j = 0; j < point.size(); ++j) sum += std::abs(point[j] - other[j]);
+      distance = sum;
+    } else {
+      distance = ConfigDistance(config, configs_[i]);
+    }
+    if (distance < nearest_distance) {
+      nearest_distance = distance;
+      nearest = static_cast<int32_t>(i);
     }
   }
-  return *best;
+  return nearest;
+}
+
+Config RecordedSpace::Crossover(const Config& a, const Config& b, Rng& rng) const {
+  const Config mix = MixConfigs(a, b, rng);
+  const std::optional<int32_t> exact = Find(mix);
+  return configs_[exact ? *exact : Nearest(mix)];
 }
 
 }  // namespace autotune

@@ -46,7 +46,13 @@ class RecordedSpace final : public SearchSpace {
   std::optional<int32_t> Find(const Config& config) const;
   const std::vector<std::vector<int32_t>>& NeighbourLists() const;
 
+  // The position of the configuration nearest to `config`; the first among equals. REQUIRES: not
+  // empty.
+  int32_t Nearest(const Config& config) const;
+
   std::vector<Config> configs_;
+  // log2 of the bounds by configuration, if all are tiles of the same ranks; else empty.
+  std::vector<float> coordinates_;
   absl::flat_hash_map<std::string, int32_t> positions_;
   Options options_;
 

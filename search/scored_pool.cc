@@ -67,11 +67,11 @@ std::optional<Config> ScoredPool::TakeBest(const TrialHistory& history) {
   return std::nullopt;
 }
 
-std::vector<Config> ScoredPool::Best(int64_t n) const {
+std::vector<Config> ScoredPool::Best(int64_t n, const TrialHistory& history) const {
   std::vector<Config> best;
   for (const Entry& entry : pool_) {
     if (static_cast<int64_t>(best.size()) >= n) break;
-    best.push_back(entry.config);
+    if (!history.Seen(entry.config)) best.push_back(entry.config);
   }
   return best;
 }

@@ -35,8 +35,11 @@ class ScoredPool {
   // Takes the best-scored configuration that `history` has not seen; nullopt if there is none.
   std::optional<Config> TakeBest(const TrialHistory& history);
 
-  // Up to `n` of the best-scored, best first, without taking them.
-  std::vector<Config> Best(int64_t n) const;
+  // Up to `n` of the best-scored that `history` has not seen, best first, without taking them.
+  std::vector<Config> Best(int64_t n, const TrialHistory& history) const;
+
+  // Grows whenever a configuration joins.
+  int64_t joined_count() const { return next_order_; }
 
   // True if the scorer has changed since the scores were asked for; forgets them all.
   bool ForgetIfChanged();

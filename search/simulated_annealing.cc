@@ -67,6 +67,7 @@ SimulatedAnnealing::SimulatedAnnealing(const SearchSpace* space, const Candidate
       options_(options),
       rng_(seed),
       unseen_(space),
+      screen_(space),
       temperature_(options.initial_temperature),
       chain_best_(kInfinity) {
   if (scorer == nullptr) return;
@@ -79,7 +80,7 @@ SimulatedAnnealing::SimulatedAnnealing(const SearchSpace* space, const Candidate
       options.guided);
 }
 
-std::optional<Config> SimulatedAnnealing::Step() {
+std::optional<Config> SimulatedAnnealing::RandomStep() {
   for (int i = 0; i < kFreeSteps; ++i) {
     std::optional<Config> move = space_->RandomNeighbour(current_->config, rng_);
     if (!move) return std::nullopt;
@@ -90,6 +91,18 @@ std::optional<Config> SimulatedAnnealing::Step() {
     }
   }
   return std::nullopt;
+}
+
+std::optional<Config> SimulatedAnnealing::Step() {
+  std::vector<Config> steps;
+  for (int64_t i = 0; i < options_.screened; ++i) {
+    const bool jump = Chance(rng_, options_.jump);
+    std::optional<Config> step = jump ? unseen_.Next(history_, rng_) : RandomStep();
+    if (!step) break;
+    steps.push_back(*std::move(step));
+  }
+  if (steps.empty()) return std::nullopt;
+  return screen_.MostPromising(std::move(steps));
 }
 
 std::vector<Config> SimulatedAnnealing::Propose(int64_t n) {
@@ -129,8 +142,9 @@ void SimulatedAnnealing::Consider(const Trial& trial) {
 
 void SimulatedAnnealing::Observe(absl::Span<const Observation> observations) {
   const std::vector<Trial> trials = history_.Observe(observations);
-  if (guided_) return;
+  if (guided_) return guided_->Observe(trials, history_);
   for (const Trial& trial : trials) {
+    screen_.Add(trial);
     Consider(trial);
     ++results_;
     if (results_ <= options_.initial_samples) continue;

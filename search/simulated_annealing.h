@@ -8,6 +8,7 @@
 
 #include "search/candidate_scorer.h"
 #include "search/guided_search.h"
+#include "search/move_screen.h"
 #include "search/search_space.h"
 #include "search/search_strategy.h"
 #include "search/trial_history.h"
@@ -21,8 +22,8 @@ namespace autotune {
 // best that they met is proposed, see GuidedSearch. The temperature falls from the spread of the
 // starts' scores to a hundredth of it.
 //
-// Without: one chain on the logarithm of measured times. Each proposal is a random step from where
-// the chain is; steps on known ground cost nothing. A result is accepted if it is faster, or with
+// Without: one chain on the logarithm of measured times. Each proposal is a step from where the chain
+// is, the most promising of some random ones (see MoveScreen); steps on known ground cost nothing. A result is accepted if it is faster, or with
 // probability exp(-slowdown / temperature). The temperature falls with every result; a chain that
 // has found nothing for long starts again elsewhere.
 class SimulatedAnnealing final : public SearchStrategy {
@@ -31,7 +32,7 @@ class SimulatedAnnealing final : public SearchStrategy {
     GuidedSearch::Options guided;
 
     // Without a scorer: random configurations before the chain starts at the best of them.
-    int64_t initial_samples = 12;
+    int64_t initial_samples = 8;
     // Temperatures in log-seconds: 0.3 accepts a slowdown of 35 % with probability 1/e.
     double initial_temperature = 0.3;
     double final_temperature = 0.02;
@@ -39,6 +40,10 @@ class SimulatedAnnealing final : public SearchStrategy {
     double cooling = 0.95;
     // Results without a new best of the chain after which it starts again.
     int64_t patience = 24;
+    // Random steps of which the most promising is proposed; 1 is classical annealing.
+    int64_t screened = 64;
+    // Share of steps that lead anywhere in the space.
+    double jump = 0.5;
   };
 
   // Space and scorer (may be null) must outlive the strategy.
@@ -51,8 +56,10 @@ class SimulatedAnnealing final : public SearchStrategy {
   void Observe(absl::Span<const Observation> observations) override;
 
  private:
-  // An unseen step of the chain; nullopt if known ground surrounds it.
+  // The most promising of some unseen steps of the chain; nullopt if known ground surrounds it.
   std::optional<Config> Step();
+  // An unseen random step.
+  std::optional<Config> RandomStep();
   // Moves the chain to `trial` if the temperature allows.
   void Consider(const Trial& trial);
   void Restart();
@@ -64,6 +71,7 @@ class SimulatedAnnealing final : public SearchStrategy {
   std::optional<GuidedSearch> guided_;
 
   UnseenSampler unseen_;
+  MoveScreen screen_;
   std::optional<Trial> current_;
   double temperature_;
   double chain_best_;
