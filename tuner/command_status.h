@@ -1,0 +1,18 @@
+#ifndef AUTOTUNE_TUNER_COMMAND_STATUS_H_
+#define AUTOTUNE_TUNER_COMMAND_STATUS_H_
+
+#include "absl/status/status.h"
+#include "tuner/exit_code.h"
+
+namespace autotune {
+
+// The same status, with the exit code that a command ends with because of it. An OK status stays
+// OK.
+absl::Status WithExitCode(ExitCode code, const absl::Status& status);
+
+// The code given by WithExitCode; kExitBroken for any other failure, kExitDone for OK.
+ExitCode ExitCodeOf(const absl::Status& status);
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_TUNER_COMMAND_STATUS_H_

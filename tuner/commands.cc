@@ -1,0 +1,96 @@
+#include "tuner/commands.h"
+
+#include <algorithm>
+#include <exception>
+#include <ostream>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tuner/command_status.h"
+
+namespace autotune {
+namespace {
+
+constexpr char kAbout[] =
+    "Finds faster tile and fusion configurations for the kernels of a TPU program, spending at "
+    "most\n"
+    "--budget measurements.";
+
+constexpr char kExamples[] = R"(
+Examples:
+  autotune program.hlo --recording tpu_v3.pb --budget 40   tune, replaying recorded measurements
+  autotune tpu_v3.pb --budget 100                          tune every kernel of a recording
+  autotune inspect program.hlo                             kernels, costs, where the time goes
+  autotune check dumps/                                    parse and verify every file of a folder
+  autotune convert program.hlo --to pb --out program.pb    between text and protobuf
+
+`autotune PROGRAM ...` is short for `autotune tune PROGRAM ...`; `autotune COMMAND --help` says more.
+Exit codes: 0 done, 1 nothing could be measured, 2 wrong use, 3 bad input, 4 a backend, the store or
+the disk broke, 130 interrupted (the run can be resumed).)";
+
+// Puts "tune" in front unless the first argument is a command or asks about autotune itself.
+std::vector<std::string> WithDefaultCommand(const CLI::App& app,
+                                            std::vector<std::string> arguments) {
+  if (arguments.empty()) return {"--help"};
+  const std::string& first = arguments.front();
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  const bool known = std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
+    return command->get_name() == first;
+  });
+  if (!known && first != "--help" && first != "-h" && first != "--version") {
+    arguments.insert(arguments.begin(), "tune");
+  }
+  return arguments;
+}
+
+// Parse errors and requests for help; returns the exit code.
+int ExplainParseError(const CLI::App& app, const CLI::ParseError& error,
+                      const CommandContext& context) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+    return app.exit(error, context.out, context.err) == 0 ? kExitDone : kExitWrongUse;
+  }
+  std::string command;
+  for (const CLI::App* used : app.get_subcommands()) command = absl::StrCat(" ", used->get_name());
+  context.err << "autotune: " << error.what() << "\n"
+              << "`autotune" << command << " --help` lists the options\n";
+  return kExitWrongUse;
+}
+
+}  // namespace
+
+int CommandContext::Fail(ExitCode code, const std::string& message) const {
+  err << "autotune: " << message << std::endl;
+  return code;
+}
+
+int CommandContext::Fail(const absl::Status& status) const {
+  return Fail(ExitCodeOf(status), std::string(status.message()));
+}
+
+void AddCommands(CLI::App& app, CommandContext& context) { AddTuneCommand(app, context); }
+
+int RunCommandLine(CommandContext& context) {
+  try {
+    CLI::App app(kAbout, "autotune");
+    app.footer(kExamples);
+    app.set_version_flag("--version", absl::StrCat("autotune ", AUTOTUNE_VERSION));
+    app.require_subcommand(1);
+    AddCommands(app, context);
+    std::vector<std::string> arguments(context.arguments.begin() + 1, context.arguments.end());
+    arguments = WithDefaultCommand(app, std::move(arguments));
+    std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 wants
+    try {
+      app.parse(std::move(arguments));
+    } catch (const CLI::ParseError& error) {
+      return ExplainParseError(app, error, context);
+    }
+    return context.exit_code;
+  } catch (const std::bad_alloc&) {
+    return context.Fail(kExitBroken, "out of memory");
+  } catch (const std::exception& error) {
+    return context.Fail(kExitBroken, absl::StrCat("internal error: ", error.what()));
+  }
+}
+
+}  // namespace autotune

@@ -1,0 +1,39 @@
+#ifndef AUTOTUNE_TUNER_PROGRAM_H_
+#define AUTOTUNE_TUNER_PROGRAM_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "hardware/recording.h"
+#include "hlo/kernel.h"
+#include "hlo/module.h"
+
+namespace autotune {
+
+// What a command was asked to work on. A value; module and kernels are shared and immutable.
+struct Program {
+  std::string path;
+  std::string name;  // of the module, or of the file for a recording
+  // The whole program; null for a recording, which holds kernels only.
+  std::shared_ptr<const HloModule> module;
+  // The file itself, if it is a recording.
+  std::optional<Recording> recording;
+  // The kernels of an optimised program or of a recording; empty before optimisation.
+  std::vector<Kernel> kernels;
+  // What the user should know, one line each (elided constants).
+  std::vector<std::string> warnings;
+};
+
+// Reads and verifies a program or a recording, by content. Errors name the file and, for text, line
+// and column; they carry the exit code for bad input.
+absl::StatusOr<Program> LoadProgram(const std::string& path);
+
+// Fails unless the program has kernels: says what it is instead and what to do about it.
+absl::Status RequireKernels(const Program& program);
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_TUNER_PROGRAM_H_

@@ -1,0 +1,26 @@
+#ifndef AUTOTUNE_TUNER_RUN_FILE_H_
+#define AUTOTUNE_TUNER_RUN_FILE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace autotune {
+
+// OUT/run.json: what `--resume` and `autotune report` need to find a run again. A plain value.
+struct RunFile {
+  std::string run_id;
+  std::string store;         // URL
+  std::string options_json;  // OptionsToJson
+
+  // {"schema": "autotune.run/1", "run": ..., "store": ..., "options": {...}}, written aside and
+  // renamed.
+  absl::Status Save(const std::string& out) const;
+  // NotFound if the folder holds no run.
+  static absl::StatusOr<RunFile> Load(const std::string& out);
+};
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_TUNER_RUN_FILE_H_

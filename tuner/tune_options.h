@@ -1,0 +1,69 @@
+#ifndef AUTOTUNE_TUNER_TUNE_OPTIONS_H_
+#define AUTOTUNE_TUNER_TUNE_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace autotune {
+
+// The options of `autotune tune`, as typed. Data only.
+struct TuneOptions {
+  std::string program;
+  std::string backend;                  // empty: chosen
+  std::vector<std::string> recordings;  // paths
+  std::string target;                   // "tpu-v3"; empty: the recording's or the program's
+  std::string space = "tile";
+  std::string strategy;  // empty: the default with or without a model
+  std::string model = "analytical";
+  int64_t top_k = 4;
+  uint64_t seed = 0;
+  std::optional<int64_t> budget;
+  std::optional<double> budget_seconds;
+  double compile_seconds = 1.0;
+  int64_t repeats = 10;
+  int64_t jobs = 0;   // 0: as many as there are cores
+  std::string store;  // URL; empty: OUT/records.db
+  std::string out;    // folder; empty: a new one
+  bool json = false;
+  bool quiet = false;
+  bool resume = false;
+};
+
+// Budget without --budget and --budget-seconds.
+inline constexpr int64_t kDefaultBudget = 100;
+// Strategy without --strategy: with a model, and without one.
+inline constexpr char kDefaultStrategy[] = "model-greedy";
+inline constexpr char kDefaultBlindStrategy[] = "annealing";
+
+// Adds the options to a command, bound to `options`.
+void AddTuneOptions(CLI::App& command, TuneOptions& options);
+
+// The names of those options that were given on the command line ("--budget").
+std::set<std::string> GivenOptions(const CLI::App& command);
+
+// What a resumed run needs to take the same course: everything but `json`, `quiet`, `jobs`, `out`
+// and `resume`.
+nlohmann::json OptionsToJson(const TuneOptions& options);
+
+// Takes every option that is not in `given` from what OptionsToJson wrote. FailedPrecondition,
+// naming the option, for one that is given and differs where a resumed run must not: all but the
+// budget. InvalidArgument for a document that OptionsToJson did not write.
+absl::Status TakeStoredOptions(const std::string& json, const std::set<std::string>& given,
+                               TuneOptions& options);
+
+// Checks values and combinations; InvalidArgument names the option. Fills in the default budget.
+absl::Status FinishTuneOptions(TuneOptions& options);
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_TUNER_TUNE_OPTIONS_H_
