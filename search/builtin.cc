@@ -39,10 +39,8 @@ constexpr Entry kEntries[] = {
        return std::make_unique<RandomSearch>(space, seed);
      }},
     {{"exhaustive", "everything, in the order of the space", false},
-     [](const SearchSpace* space, const CandidateScorer* /*scorer*/,
-        uint64_t /*seed*/) -> std::unique_ptr<SearchStrategy> {
-       return std::make_unique<ExhaustiveSearch>(space);
-     }},
+     [](const SearchSpace* space, const CandidateScorer* /*scorer*/, uint64_t /*seed*/)
+         -> std::unique_ptr<SearchStrategy> { return std::make_unique<ExhaustiveSearch>(space); }},
     {{"model-greedy", "in the order of the model's scores", true},
      [](const SearchSpace* space, const CandidateScorer* scorer,
         uint64_t seed) -> std::unique_ptr<SearchStrategy> {
@@ -74,9 +72,8 @@ absl::StatusOr<std::unique_ptr<SearchStrategy>> CreateStrategy(const std::string
   for (const Entry& entry : kEntries) {
     if (name != entry.info.name) continue;
     if (entry.info.needs_scorer && scorer == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("strategy ", name, " needs a cost model, for instance ", name,
-                       "+analytical"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "strategy ", name, " needs a cost model, for instance ", name, "+analytical"));
     }
     return entry.make(space, scorer, seed);
   }

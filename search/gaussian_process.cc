@@ -65,8 +65,8 @@ void GaussianProcess::Refit() {
 Belief GaussianProcess::Combine(double score, double with_times, double with_ones,
                                 double with_scores, double squared_norm) const {
   Belief belief;
-  belief.mean = intercept_ + slope_ * score + with_times - intercept_ * with_ones -
-                slope_ * with_scores;
+  belief.mean =
+      intercept_ + slope_ * score + with_times - intercept_ * with_ones - slope_ * with_scores;
   belief.deviation = std::sqrt(variance_ * std::max(0.0, 1 - squared_norm));
   return belief;
 }

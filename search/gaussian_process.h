@@ -19,12 +19,12 @@ struct Belief {
   double LowerBound(double kappa) const { return mean - kappa * deviation; }
 };
 
-// Interpolates log-seconds between measured configurations: kriging with the kernel exp(-d / length)
-// over ConfigDistance, that is, over tiles the product of one exponential kernel per bound. The mean
-// is a + b * score, with a and b by generalised least squares (universal kriging; Rasmussen and
-// Williams, Gaussian Processes for Machine Learning, 2006, sections 2.2 and 2.7). So a scorer is
-// corrected by what was measured nearby; without one, scores are 0 and the mean is a constant.
-// Thread-compatible.
+// Interpolates log-seconds between measured configurations: kriging with the kernel exp(-d /
+// length) over ConfigDistance, that is, over tiles the product of one exponential kernel per bound.
+// The mean is a + b * score, with a and b by generalised least squares (universal kriging;
+// Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, sections 2.2 and 2.7). So
+// a scorer is corrected by what was measured nearby; without one, scores are 0 and the mean is a
+// constant. Thread-compatible.
 class GaussianProcess {
  public:
   struct Options {

@@ -17,11 +17,12 @@
 namespace autotune {
 
 // The part that strategies with a scorer share: walk over the space against the scorer, which is
-// cheap, and propose the best-scored configurations that the walks have met. Walks start at what was
-// measured to be fastest, at the best of what is known by score, and at random. What is measured
-// re-ranks what is known (the scorer is corrected by a Gaussian process) and anchors the next, short
-// walk; a changed scorer starts a new long one. When walks find nothing unseen, the rest of the
-// space follows, by score while it can be counted and then in random order. Not thread-safe.
+// cheap, and propose the best-scored configurations that the walks have met. Walks start at what
+// was measured to be fastest, at the best of what is known by score, and at random. What is
+// measured re-ranks what is known (the scorer is corrected by a Gaussian process) and anchors the
+// next, short walk; a changed scorer starts a new long one. When walks find nothing unseen, the
+// rest of the space follows, by score while it can be counted and then in random order. Not
+// thread-safe.
 class GuidedSearch {
  public:
   // Runs from the starts for `rounds` rounds; asks `pool` for every score that it needs.
@@ -42,8 +43,7 @@ class GuidedSearch {
   };
 
   // Space and scorer must outlive the search.
-  GuidedSearch(const SearchSpace* space, const CandidateScorer* scorer, Walk walk,
-               Options options);
+  GuidedSearch(const SearchSpace* space, const CandidateScorer* scorer, Walk walk, Options options);
 
   // At most `n` configurations that `history` has not seen, noted there as proposed.
   std::vector<Config> Propose(int64_t n, TrialHistory& history, Rng& rng);

@@ -47,9 +47,8 @@ GuidedSearch::Walk MakeWalk(const SearchSpace* space, const ModelGreedy::Options
   const std::optional<int64_t> size = space->Size();
   if (size && *size <= options.enumerate_limit) {
     return [space, options](std::vector<Config> /*starts*/, int64_t /*rounds*/, ScoredPool& pool,
-                            const TrialHistory& history, Rng& /*rng*/) {
-      ScoreAll(*space, options.batch, pool, history);
-    };
+                            const TrialHistory& history,
+                            Rng& /*rng*/) { ScoreAll(*space, options.batch, pool, history); };
   }
   return [space, options](std::vector<Config> starts, int64_t rounds, ScoredPool& pool,
                           const TrialHistory& history, Rng& rng) {
@@ -66,7 +65,11 @@ ModelGreedy::ModelGreedy(const SearchSpace* space, const CandidateScorer* scorer
                          Options options)
     : rng_(seed),
       guided_(space, scorer, MakeWalk(space, options),
-              {.starts = 8, .long_rounds = 1, .short_rounds = 0, .pool = {.capacity = 4096}, .reranked = 0}) {}
+              {.starts = 8,
+               .long_rounds = 1,
+               .short_rounds = 0,
+               .pool = {.capacity = 4096},
+               .reranked = 0}) {}
 
 std::vector<Config> ModelGreedy::Propose(int64_t n) { return guided_.Propose(n, history_, rng_); }
 

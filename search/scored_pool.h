@@ -25,8 +25,7 @@ class ScoredPool {
   };
 
   // The scorer must outlive the pool.
-  ScoredPool(const CandidateScorer* scorer, Options options)
-      : scorer_(scorer), options_(options) {}
+  ScoredPool(const CandidateScorer* scorer, Options options) : scorer_(scorer), options_(options) {}
 
   // The scores of the configurations, in order, asking the scorer only for what is not known. New
   // ones that `history` has not seen join the pool, except for those of infinite score.

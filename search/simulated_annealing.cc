@@ -74,9 +74,8 @@ SimulatedAnnealing::SimulatedAnnealing(const SearchSpace* space, const Candidate
   guided_.emplace(
       space, scorer,
       [space](std::vector<Config> starts, int64_t rounds, ScoredPool& pool,
-              const TrialHistory& history, Rng& rng) {
-        AnnealOnScores(*space, std::move(starts), rounds, pool, history, rng);
-      },
+              const TrialHistory& history,
+              Rng& rng) { AnnealOnScores(*space, std::move(starts), rounds, pool, history, rng); },
       options.guided);
 }
 
@@ -134,8 +133,7 @@ void SimulatedAnnealing::Consider(const Trial& trial) {
   if (!space_->Contains(trial.config)) return;
   const bool starting = !current_ || results_ < options_.initial_samples;
   const double from = current_ ? current_->log_seconds : kInfinity;
-  if (starting ? trial.log_seconds < from
-               : Accept(from, trial.log_seconds, temperature_, rng_)) {
+  if (starting ? trial.log_seconds < from : Accept(from, trial.log_seconds, temperature_, rng_)) {
     current_ = trial;
   }
 }

@@ -22,10 +22,11 @@ namespace autotune {
 // best that they met is proposed, see GuidedSearch. The temperature falls from the spread of the
 // starts' scores to a hundredth of it.
 //
-// Without: one chain on the logarithm of measured times. Each proposal is a step from where the chain
-// is, the most promising of some random ones (see MoveScreen); steps on known ground cost nothing. A result is accepted if it is faster, or with
-// probability exp(-slowdown / temperature). The temperature falls with every result; a chain that
-// has found nothing for long starts again elsewhere.
+// Without: one chain on the logarithm of measured times. Each proposal is a step from where the
+// chain is, the most promising of some random ones (see MoveScreen); steps on known ground cost
+// nothing. A result is accepted if it is faster, or with probability exp(-slowdown / temperature).
+// The temperature falls with every result; a chain that has found nothing for long starts again
+// elsewhere.
 class SimulatedAnnealing final : public SearchStrategy {
  public:
   struct Options {

@@ -131,8 +131,7 @@ TileBounds TileSpace::BoundsOf(const Choice& choice) const {
   }
   for (size_t i = 0; i < spec_.kernel.size(); ++i) {
     if (!IsTied(i)) continue;
-    bounds.kernel[i] =
-        spec_.tied_bound(static_cast<int>(i), bounds.output[spec_.tied_output[i]]);
+    bounds.kernel[i] = spec_.tied_bound(static_cast<int>(i), bounds.output[spec_.tied_output[i]]);
   }
   return bounds;
 }

@@ -1,0 +1,31 @@
+#include "search/kernel_tile_space.h"
+
+#include <utility>
+
+namespace autotune {
+
+absl::StatusOr<std::unique_ptr<TileSpace>> CreateKernelTileSpace(const TileGeometry& geometry,
+                                                                 int64_t vmem_bytes) {
+  auto shared = std::make_shared<const TileGeometry>(geometry);
+  TileSpaceSpec spec;
+  for (int i = 0; i < static_cast<int>(shared->kernel_dims().size()); ++i) {
+    spec.kernel.push_back(shared->CanonicalKernelBounds(i));
+    spec.tied_output.push_back(shared->TiedOutputPosition(i));
+  }
+  for (int i = 0; i < static_cast<int>(shared->output_dims().size()); ++i) {
+    spec.output.push_back(shared->CanonicalOutputBounds(i));
+  }
+  spec.tied_bound = [shared](int kernel_dimension, int64_t output_bound) {
+    return shared->TiedKernelBound(kernel_dimension, output_bound);
+  };
+  spec.accepts = [shared, vmem_bytes](const TileBounds& bounds) {
+    // Reused, as the predicate is asked millions of times.
+    thread_local TileEvaluation evaluation;
+    if (!shared->Check(bounds).ok()) return false;
+    shared->Evaluate(bounds, &evaluation);
+    return evaluation.vmem_bytes <= vmem_bytes;
+  };
+  return TileSpace::Create(std::move(spec));
+}
+
+}  // namespace autotune
