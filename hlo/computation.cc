@@ -3,12 +3,6 @@
 #include "hlo/module.h"
 
 namespace autotune {
-namespace {
-
-std::string ToString(absl::string_view text) { return std::string(text.data(), text.size()); }
-
-}  // namespace
-
 bool HloComputation::IsEntry() const { return &f_.module->entry_computation() == this; }
 
 const HloInstruction* HloComputation::FindInstruction(absl::string_view name) const {
@@ -18,30 +12,60 @@ const HloInstruction* HloComputation::FindInstruction(absl::string_view name) co
   return nullptr;
 }
 
+std::vector<const HloInstruction*> HloComputation::PostOrder() const {
+  std::vector<const HloInstruction*> order;
+  order.reserve(f_.instructions.size());
+  enum State : uint8_t { kNew, kOpen, kDone };
+  std::vector<State> states(f_.instructions.size(), kNew);
+  std::vector<const HloInstruction*> stack;
+  const auto push = [&](const HloInstruction* instruction) {
+    if (states[instruction->position()] != kDone) stack.push_back(instruction);
+  };
+  for (const HloInstruction* last : f_.instructions) {
+    if (!last->users().empty()) continue;
+    push(last);
+    while (!stack.empty()) {
+      const HloInstruction* top = stack.back();
+      State& state = states[top->position()];
+      if (state != kNew) {
+        stack.pop_back();
+        if (state == kOpen) order.push_back(top);
+        state = kDone;
+        continue;
+      }
+      state = kOpen;
+      const auto operands = top->operands();
+      for (auto it = operands.rbegin(); it != operands.rend(); ++it) push(*it);
+      for (const HloInstruction* predecessor : top->control_predecessors()) push(predecessor);
+    }
+  }
+  return order;
+}
+
 void HloComputation::ProgramShapeToProto(proto::ProgramShapeProto* proto) const {
   for (const HloInstruction* parameter : f_.parameters) {
     parameter->shape().ToProto(proto->add_parameters());
-    proto->add_parameter_names(ToString(parameter->name()));
+    proto->add_parameter_names(std::string(parameter->name()));
   }
   f_.root->shape().ToProto(proto->mutable_result());
 }
 
 void HloComputation::ToProto(proto::HloComputationProto* proto) const {
   *proto = *f_.attributes;
-  proto->set_name(ToString(f_.name));
+  proto->set_name(std::string(f_.name));
   proto->set_id(f_.id);
   proto->set_root_id(f_.root->id());
   proto->clear_program_shape();
   ProgramShapeToProto(proto->mutable_program_shape());
   proto->set_is_fusion_computation(f_.is_fusion);
   if (f_.execution_thread != "main") {
-    proto->set_execution_thread(ToString(f_.execution_thread));
+    proto->set_execution_thread(std::string(f_.execution_thread));
   } else {
     proto->clear_execution_thread();
   }
   proto->clear_instructions();
   proto->mutable_instructions()->Reserve(static_cast<int>(f_.instructions.size()));
-  for (const HloInstruction* instruction : f_.instructions) {
+  for (const HloInstruction* instruction : PostOrder()) {
     instruction->ToProto(proto->add_instructions());
   }
 }

@@ -39,6 +39,10 @@ class HloComputation {
   // The instruction of that name, or null. Linear in the number of instructions.
   const HloInstruction* FindInstruction(absl::string_view name) const;
 
+  // The order in which XLA writes instructions to a protobuf: depth first from those that nothing
+  // uses, each after what it needs.
+  std::vector<const HloInstruction*> PostOrder() const;
+
   // Line of the text where it begins, 1-based; 0 if it was not read from text.
   int32_t line() const { return f_.line; }
 

@@ -27,6 +27,11 @@ struct FloatFormat {
 // The format of a floating-point type of at most 16 bits, or nothing for other types.
 std::optional<FloatFormat> FloatFormatOf(ElementType type);
 
+// NaN payloads of a double: the bits below its quiet bit and that bit, and the payload of a NaN
+// that says nothing.
+inline constexpr uint64_t kDoubleNanPayloadMask = (uint64_t{1} << 52) - 1;
+inline constexpr uint64_t kDoubleQuietNanPayload = uint64_t{1} << 51;
+
 // The value of the low bits of `bits`.
 double DecodeFloat(const FloatFormat& format, uint32_t bits);
 

@@ -6,16 +6,14 @@
 namespace autotune {
 namespace {
 
-std::string ToString(absl::string_view text) { return std::string(text.data(), text.size()); }
-
 void MetadataToProto(const OpMetadata& metadata, proto::OpMetadata* proto) {
   if (metadata.full != nullptr) {
     *proto = *metadata.full;
     return;
   }
-  proto->set_op_type(ToString(metadata.op_type));
-  proto->set_op_name(ToString(metadata.op_name));
-  proto->set_source_file(ToString(metadata.source_file));
+  proto->set_op_type(std::string(metadata.op_type));
+  proto->set_op_name(std::string(metadata.op_name));
+  proto->set_source_file(std::string(metadata.source_file));
   proto->set_source_line(metadata.source_line);
   proto->set_source_end_line(metadata.source_end_line);
   proto->set_source_column(metadata.source_column);
@@ -39,8 +37,8 @@ const OpMetadata& HloInstruction::metadata() const {
 
 void HloInstruction::ToProto(proto::HloInstructionProto* proto) const {
   *proto = *f_.attributes;
-  proto->set_name(ToString(f_.name));
-  proto->set_opcode(ToString(opcode_name()));
+  proto->set_name(std::string(f_.name));
+  proto->set_opcode(std::string(opcode_name()));
   proto->clear_shape();
   f_.shape->ToProto(proto->mutable_shape());
   proto->set_id(f_.id);
@@ -61,7 +59,7 @@ void HloInstruction::ToProto(proto::HloInstructionProto* proto) const {
   if (f_.literal != nullptr && !f_.attributes->has_literal()) {
     LiteralToProto(*f_.literal, proto->mutable_literal());
   }
-  proto->set_backend_config(ToString(f_.backend_config));
+  proto->set_backend_config(std::string(f_.backend_config));
   // XLA writes these three messages even where they are empty.
   if (f_.metadata != nullptr) {
     MetadataToProto(*f_.metadata, proto->mutable_metadata());

@@ -60,9 +60,9 @@ class HloInstruction {
     return f_.called_computations;
   }
   const HloComputation& parent() const { return *f_.parent; }
-  // The index of this instruction in parent().instructions().
-  int64_t position() const { return f_.position; }
   bool IsRoot() const;
+  // Its index in parent().instructions().
+  size_t position() const { return f_.position; }
 
   // The `dimensions` of broadcast, concatenate, iota, map, reduce, reverse, sort, transpose, ...
   absl::Span<const int64_t> dimensions() const { return f_.dimensions; }

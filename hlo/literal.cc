@@ -23,32 +23,26 @@ void AddAll(absl::string_view data, google::protobuf::RepeatedField<T>* field) {
   if (count > 0) std::memcpy(field->mutable_data(), data.data(), data.size());
 }
 
-// XLA packs elements of less than a byte, the first in the low bits of the first byte.
-std::string Pack(absl::string_view data, int bits) {
-  const size_t per_byte = static_cast<size_t>(8 / bits);
-  std::string packed((data.size() + per_byte - 1) / per_byte, '\0');
+// XLA writes types of less than a byte as a byte per element with nothing above the value's bits.
+std::string Masked(absl::string_view data, int bits) {
+  std::string masked(data);
   const unsigned mask = (1u << bits) - 1;
-  for (size_t i = 0; i < data.size(); ++i) {
-    const unsigned value = static_cast<unsigned char>(data[i]) & mask;
-    const unsigned shifted = value << (bits * static_cast<int>(i % per_byte));
-    packed[i / per_byte] =
-        static_cast<char>(static_cast<unsigned char>(packed[i / per_byte]) | shifted);
-  }
-  return packed;
+  for (char& c : masked) c = static_cast<char>(static_cast<unsigned char>(c) & mask);
+  return masked;
 }
 
-std::string ToString(absl::string_view data) { return std::string(data.data(), data.size()); }
+std::string ToString(absl::string_view data) { return std::string(data); }
 
 void DataToProto(ElementType type, absl::string_view data, proto::LiteralProto* proto) {
   switch (type) {
     case proto::PRED:
       return AddAll(data, proto->mutable_preds());
     case proto::S1:
-      return proto->set_s1s(Pack(data, 1));
+      return proto->set_s1s(Masked(data, 1));
     case proto::S2:
-      return proto->set_s2s(Pack(data, 2));
+      return proto->set_s2s(Masked(data, 2));
     case proto::S4:
-      return proto->set_s4s(Pack(data, 4));
+      return proto->set_s4s(Masked(data, 4));
     case proto::S8:
       return proto->set_s8s(ToString(data));
     case proto::S16:
@@ -58,11 +52,11 @@ void DataToProto(ElementType type, absl::string_view data, proto::LiteralProto* 
     case proto::S64:
       return AddAll(data, proto->mutable_s64s());
     case proto::U1:
-      return proto->set_u1s(Pack(data, 1));
+      return proto->set_u1s(Masked(data, 1));
     case proto::U2:
-      return proto->set_u2s(Pack(data, 2));
+      return proto->set_u2s(Masked(data, 2));
     case proto::U4:
-      return proto->set_u4s(Pack(data, 4));
+      return proto->set_u4s(Masked(data, 4));
     case proto::U8:
       return proto->set_u8s(ToString(data));
     case proto::U16:
@@ -98,7 +92,7 @@ void DataToProto(ElementType type, absl::string_view data, proto::LiteralProto* 
     case proto::F8E4M3FNUZ:
       return proto->set_f8e4m3fnuzs(ToString(data));
     case proto::F4E2M1FN:
-      return proto->set_f4e2m1fns(Pack(data, 4));
+      return proto->set_f4e2m1fns(Masked(data, 4));
     case proto::F8E8M0FNU:
       return proto->set_f8e8m0fnus(ToString(data));
     case proto::F6E3M2FN:

@@ -1,6 +1,7 @@
 #include "hlo/module.h"
 
 #include "hlo/printer.h"
+#include "hlo/stack_frames.h"
 
 namespace autotune {
 namespace {
@@ -10,6 +11,20 @@ google::protobuf::ArenaOptions LargeBlocks() {
   options.start_block_size = 4 << 10;
   options.max_block_size = 512 << 10;
   return options;
+}
+
+void RenumberStackFrames(proto::HloModuleProto* proto) {
+  proto::StackFrameIndexProto from;
+  from.Swap(proto->mutable_stack_frame_index());
+  StackFrameCompactor compactor(from, proto->mutable_stack_frame_index());
+  for (proto::HloComputationProto& computation : *proto->mutable_computations()) {
+    for (proto::HloInstructionProto& instruction : *computation.mutable_instructions()) {
+      const int32_t frame = instruction.metadata().stack_frame_id();
+      if (frame == 0) continue;
+      instruction.mutable_metadata()->set_stack_frame_id(compactor.Renumber(frame));
+    }
+  }
+  if (proto->stack_frame_index().stack_frames().empty()) proto->clear_stack_frame_index();
 }
 
 }  // namespace
@@ -48,6 +63,7 @@ void HloModule::ToProto(proto::HloModuleProto* proto) const {
   for (const HloComputation* computation : computations_) {
     computation->ToProto(proto->add_computations());
   }
+  RenumberStackFrames(proto);
   // XLA writes these messages even where they are empty.
   proto->mutable_host_program_shape();
   proto->mutable_input_output_alias();

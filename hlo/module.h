@@ -7,9 +7,11 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/node_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -42,6 +44,11 @@ class HloModule {
   static absl::StatusOr<std::unique_ptr<HloModule>> FromProto(const proto::HloModuleProto& proto);
   static absl::StatusOr<std::unique_ptr<HloModule>> FromProto(proto::HloModuleProto&& proto);
 
+  // Reads the protobuf form that `parse` puts into the arena it is given, which becomes the
+  // module's: nothing is copied. Errors of `parse` are passed on.
+  static absl::StatusOr<std::unique_ptr<HloModule>> FromArena(
+      absl::FunctionRef<absl::StatusOr<proto::HloModuleProto*>(google::protobuf::Arena*)> parse);
+
   absl::string_view name() const { return name_; }
   // Callees before their callers; the entry computation is not always the last.
   absl::Span<const HloComputation* const> computations() const { return computations_; }
@@ -63,6 +70,11 @@ class HloModule {
   // What the text header says and the protobuf has no field for: replica and partition counts.
   int64_t replica_count() const { return replica_count_; }
   int64_t num_partitions() const { return num_partitions_; }
+  // Other header attributes without a protobuf field, as they stand in the text
+  // ("alias_passthrough_params", "true").
+  const std::vector<std::pair<absl::string_view, absl::string_view>>& text_attributes() const {
+    return text_attributes_;
+  }
 
   int64_t instruction_count() const { return instruction_count_; }
   // The number of constants whose value was elided (`constant({...})`): results that depend on
@@ -92,6 +104,7 @@ class HloModule {
   const proto::HloModuleProto* attributes_ = nullptr;
   int64_t replica_count_ = 1;
   int64_t num_partitions_ = 1;
+  std::vector<std::pair<absl::string_view, absl::string_view>> text_attributes_;
   int64_t instruction_count_ = 0;
   int64_t elided_constant_count_ = 0;
 };

@@ -72,6 +72,9 @@ class ModuleBuilder {
   void set_entry(const HloComputation* entry) { module_->entry_ = entry; }
   void set_replica_count(int64_t count) { module_->replica_count_ = count; }
   void set_num_partitions(int64_t count) { module_->num_partitions_ = count; }
+  void add_text_attribute(absl::string_view name, absl::string_view value) {
+    module_->text_attributes_.emplace_back(name, value);
+  }
   // The module's computations in order.
   void set_computations(std::vector<const HloComputation*> computations) {
     module_->computations_ = std::move(computations);

@@ -16,6 +16,8 @@ struct ParseOptions {
   std::string file_name = "<text>";
   // Keep attributes and opcodes that are not known (of a newer XLA) verbatim instead of failing.
   bool keep_unknown = false;
+  // How many modules this one is nested in (`origin_recovery_table` holds modules). Leave it.
+  int module_nesting = 0;
 };
 
 // Parses HLO text: a module, bare computations, or a lone instruction, in every form that XLA's own

@@ -1,253 +1,295 @@
-#include "hlo/proto_reader.h"
-
 #include <algorithm>
+#include <limits>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "hlo/opcode.h"
+#include "hlo/literal_reader.h"
+#include "hlo/module.h"
+#include "hlo/module_builder.h"
 
 namespace autotune {
 namespace {
 
-template <typename... Parts>
-absl::Status Invalid(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
+// Turns a module's protobuf, which lies in the builder's arena, into the module. The messages of
+// instructions become their attribute stores without being copied.
+class ProtoReader {
+ public:
+  explicit ProtoReader(ModuleBuilder* builder) : builder_(builder) {}
 
-absl::Status InInstruction(const absl::Status& status, const proto::HloInstructionProto& source) {
-  if (status.ok()) return status;
-  return Invalid("instruction '", source.name(), "': ", std::string(status.message()));
-}
+  absl::Status Read(proto::HloModuleProto* module);
 
-// An empty message in the same memory as `like`, owned by the arena in the end either way.
-template <typename Message>
-Message* NewBeside(const Message& like, google::protobuf::Arena* arena) {
-  if (like.GetArena() != nullptr) {
-    return google::protobuf::Arena::CreateMessage<Message>(like.GetArena());
+ private:
+  absl::Status ReadComputation(proto::HloComputationProto* proto);
+  absl::Status ReadInstructions(proto::HloComputationProto* proto,
+                                ModuleBuilder::Computation* computation);
+  absl::Status ReadInstruction(const proto::HloInstructionProto& proto,
+                               ModuleBuilder::Instruction* f);
+  absl::Status Link(const proto::HloInstructionProto& proto, ModuleBuilder::Instruction* f);
+  absl::Status ReadParameters(ModuleBuilder::Computation* computation);
+  void ReadMetadata(const proto::OpMetadata& proto, ModuleBuilder::Instruction* f);
+  absl::Status ReadSchedule(const proto::HloModuleProto& module);
+
+  template <typename... Parts>
+  absl::Status Error(const Parts&... parts) {
+    return absl::InvalidArgumentError(absl::StrCat(where_, parts...));
   }
-  auto* message = new Message;
-  arena->Own(message);
-  return message;
+
+  ModuleBuilder* builder_;
+  // "computation NAME: " or "instruction NAME of computation NAME: ".
+  std::string where_;
+  std::vector<HloComputation*> computations_;
+  absl::flat_hash_map<int64_t, HloComputation*> by_id_;
+  absl::flat_hash_map<int64_t, HloInstruction*> instructions_;
+};
+
+bool IsPlain(const proto::OpMetadata& metadata) {
+  return metadata.deduplicated_name().empty() && metadata.scheduling_name().empty() &&
+         !metadata.has_profile_info() && !metadata.has_metadata_payload() &&
+         metadata.size_of_generated_code_in_bytes() == 0 &&
+         metadata.size_of_memory_working_set_in_bytes() == 0 &&
+         metadata.GetReflection()->FieldSize(metadata,
+                                             metadata.GetDescriptor()->FindFieldByNumber(5)) == 0 &&
+         metadata.GetReflection()->GetUnknownFields(metadata).empty();
+}
+
+absl::Status ProtoReader::Read(proto::HloModuleProto* module) {
+  builder_->set_name(module->name());
+  if (module->computations().empty()) return Error("the module has no computations");
+  for (proto::HloComputationProto& computation : *module->mutable_computations()) {
+    if (absl::Status status = ReadComputation(&computation); !status.ok()) return status;
+  }
+  where_.clear();
+  const auto entry = by_id_.find(module->entry_computation_id());
+  if (entry == by_id_.end()) {
+    return Error("the module has no computation with the entry's id, ",
+                 module->entry_computation_id());
+  }
+  builder_->set_entry(entry->second);
+  if (absl::Status status = ReadSchedule(*module); !status.ok()) return status;
+  std::vector<const HloComputation*> computations(computations_.begin(), computations_.end());
+  builder_->set_computations(std::move(computations));
+  // The computations' messages stay alive in the arena; the module's own message loses them.
+  std::vector<proto::HloComputationProto*> taken(static_cast<size_t>(module->computations_size()));
+  module->mutable_computations()->UnsafeArenaExtractSubrange(0, module->computations_size(),
+                                                             taken.data());
+  builder_->set_attributes(module);
+  return absl::OkStatus();
+}
+
+absl::Status ProtoReader::ReadComputation(proto::HloComputationProto* proto) {
+  where_ = absl::StrCat("computation ", proto->name(), ": ");
+  HloComputation* computation = builder_->NewComputation();
+  ModuleBuilder::Computation& f = ModuleBuilder::Edit(computation);
+  f.id = proto->id();
+  f.name = proto->name();
+  if (!proto->execution_thread().empty()) f.execution_thread = proto->execution_thread();
+  f.is_fusion = proto->is_fusion_computation();
+  if (proto->instructions().empty()) return Error("it has no instructions");
+  if (absl::Status status = ReadInstructions(proto, &f); !status.ok()) return status;
+  where_ = absl::StrCat("computation ", proto->name(), ": ");
+  if (absl::Status status = ReadParameters(&f); !status.ok()) return status;
+  if (!by_id_.emplace(f.id, computation).second) {
+    return Error("another computation has the same id, ", f.id);
+  }
+  computations_.push_back(computation);
+  std::vector<proto::HloInstructionProto*> taken(static_cast<size_t>(proto->instructions_size()));
+  proto->mutable_instructions()->UnsafeArenaExtractSubrange(0, proto->instructions_size(),
+                                                            taken.data());
+  f.attributes = proto;
+  return absl::OkStatus();
+}
+
+absl::Status ProtoReader::ReadInstructions(proto::HloComputationProto* proto,
+                                           ModuleBuilder::Computation* computation) {
+  instructions_.clear();
+  instructions_.reserve(static_cast<size_t>(proto->instructions_size()));
+  std::vector<std::pair<HloInstruction*, const proto::HloInstructionProto*>> order;
+  order.reserve(static_cast<size_t>(proto->instructions_size()));
+  for (const proto::HloInstructionProto& instruction_proto : proto->instructions()) {
+    HloInstruction* instruction = builder_->NewInstruction();
+    ModuleBuilder::Instruction& f = ModuleBuilder::Edit(instruction);
+    if (absl::Status status = ReadInstruction(instruction_proto, &f); !status.ok()) return status;
+    // Operands have to be there already: that is what rules out cycles.
+    if (absl::Status status = Link(instruction_proto, &f); !status.ok()) return status;
+    if (!instructions_.emplace(f.id, instruction).second) {
+      return Error("instruction ", f.name, " has the id of another one, ", f.id);
+    }
+    order.emplace_back(instruction, &instruction_proto);
+  }
+  const auto root = instructions_.find(proto->root_id());
+  if (root == instructions_.end()) {
+    return Error("it has no instruction with the root's id, ", proto->root_id());
+  }
+  computation->root = root->second;
+  computation->instructions.reserve(order.size());
+  for (const auto& [instruction, unused] : order) computation->instructions.push_back(instruction);
+  return absl::OkStatus();
+}
+
+absl::Status ProtoReader::ReadInstruction(const proto::HloInstructionProto& proto,
+                                          ModuleBuilder::Instruction* f) {
+  f->id = proto.id();
+  f->name = proto.name();
+  f->attributes = &proto;
+  f->opcode = HloOpcodeFromName(proto.opcode()).value_or(HloOpcode::kUnknown);
+  if (proto.opcode().empty()) return Error("instruction ", proto.name(), " has no opcode");
+  f->shape = builder_->Intern(Shape::FromProto(proto.shape()));
+  f->dimensions = {proto.dimensions().data(), static_cast<size_t>(proto.dimensions_size())};
+  f->backend_config = proto.backend_config();
+  if (f->opcode == HloOpcode::kParameter) f->index = proto.parameter_number();
+  if (f->opcode == HloOpcode::kGetTupleElement) f->index = proto.tuple_index();
+  if (proto.has_metadata()) ReadMetadata(proto.metadata(), f);
+  if (f->opcode != HloOpcode::kConstant) return absl::OkStatus();
+  if (!proto.has_literal()) {
+    // Left out on purpose by who wrote it: the shape alone is known.
+    Literal* literal = builder_->New<Literal>();
+    literal->shape = f->shape;
+    literal->elided = true;
+    f->literal = literal;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<const Literal*> literal = ReadLiteral(proto.literal(), builder_);
+  if (!literal.ok()) {
+    return Error("instruction ", proto.name(), ": ", literal.status().message());
+  }
+  f->literal = *literal;
+  return absl::OkStatus();
+}
+
+void ProtoReader::ReadMetadata(const proto::OpMetadata& proto, ModuleBuilder::Instruction* f) {
+  if (proto.ByteSizeLong() == 0) return;
+  OpMetadata* metadata = builder_->New<OpMetadata>();
+  metadata->op_type = proto.op_type();
+  metadata->op_name = proto.op_name();
+  metadata->source_file = proto.source_file();
+  metadata->source_line = proto.source_line();
+  metadata->source_end_line = proto.source_end_line();
+  metadata->source_column = proto.source_column();
+  metadata->source_end_column = proto.source_end_column();
+  metadata->stack_frame_id = proto.stack_frame_id();
+  if (!IsPlain(proto)) metadata->full = &proto;
+  f->metadata = metadata;
+}
+
+absl::Status ProtoReader::Link(const proto::HloInstructionProto& proto,
+                               ModuleBuilder::Instruction* f) {
+  const auto link = [&](const google::protobuf::RepeatedField<int64_t>& ids,
+                        absl::Span<const HloInstruction* const>* to) -> absl::Status {
+    if (ids.empty()) return absl::OkStatus();
+    const size_t count = static_cast<size_t>(ids.size());
+    const HloInstruction** linked = builder_->NewArray<const HloInstruction*>(count);
+    for (size_t i = 0; i < count; ++i) {
+      const auto it = instructions_.find(ids.Get(static_cast<int>(i)));
+      if (it == instructions_.end()) {
+        return Error("instruction ", proto.name(), " uses the id ", ids.Get(static_cast<int>(i)),
+                     ", which no instruction before it has");
+      }
+      linked[i] = it->second;
+    }
+    *to = {linked, count};
+    return absl::OkStatus();
+  };
+  if (absl::Status status = link(proto.operand_ids(), &f->operands); !status.ok()) return status;
+  if (absl::Status status = link(proto.control_predecessor_ids(), &f->control_predecessors);
+      !status.ok()) {
+    return status;
+  }
+  if (proto.called_computation_ids().empty()) return absl::OkStatus();
+  const size_t count = static_cast<size_t>(proto.called_computation_ids_size());
+  const HloComputation** callees = builder_->NewArray<const HloComputation*>(count);
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t id = proto.called_computation_ids(static_cast<int>(i));
+    const auto it = by_id_.find(id);
+    if (it == by_id_.end()) {
+      return Error("instruction ", proto.name(), " calls the computation with the id ", id,
+                   ", which none before this one has");
+    }
+    callees[i] = it->second;
+  }
+  f->called_computations = {callees, count};
+  return absl::OkStatus();
+}
+
+absl::Status ProtoReader::ReadParameters(ModuleBuilder::Computation* computation) {
+  size_t count = 0;
+  for (const HloInstruction* i : computation->instructions) {
+    count += i->opcode() == HloOpcode::kParameter ? 1 : 0;
+  }
+  computation->parameters.assign(count, nullptr);
+  for (const HloInstruction* i : computation->instructions) {
+    if (i->opcode() != HloOpcode::kParameter) continue;
+    const int64_t number = i->parameter_number();
+    if (number < 0 || number >= static_cast<int64_t>(count)) {
+      return Error("it has ", count, " parameters, but ", i->name(), " is number ", number);
+    }
+    if (std::exchange(computation->parameters[static_cast<size_t>(number)], i) != nullptr) {
+      return Error("it has two parameters with the number ", number);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A scheduled module keeps its instructions in the order of the schedule.
+absl::Status ProtoReader::ReadSchedule(const proto::HloModuleProto& module) {
+  if (!module.has_schedule()) return absl::OkStatus();
+  for (HloComputation* computation : computations_) {
+    const auto it = module.schedule().sequences().find(computation->id());
+    if (it == module.schedule().sequences().end()) continue;
+    const auto& ids = it->second.instruction_ids();
+    std::vector<const HloInstruction*>& instructions =
+        ModuleBuilder::Edit(computation).instructions;
+    where_ = absl::StrCat("the schedule of computation ", computation->name(), " ");
+    if (static_cast<size_t>(ids.size()) != instructions.size()) {
+      return Error("has ", ids.size(), " instructions, the computation ", instructions.size());
+    }
+    absl::flat_hash_map<int64_t, const HloInstruction*> by_id;
+    for (const HloInstruction* i : instructions) by_id.emplace(i->id(), i);
+    absl::flat_hash_map<const HloInstruction*, size_t> positions;
+    std::vector<const HloInstruction*> scheduled;
+    for (const int64_t id : ids) {
+      const auto found = by_id.find(id);
+      if (found == by_id.end() || !positions.emplace(found->second, scheduled.size()).second) {
+        return Error("names the id ", id, ", which is not there or stands twice");
+      }
+      for (const HloInstruction* operand : found->second->operands()) {
+        if (!positions.contains(operand)) {
+          return Error("has ", found->second->name(), " before its operand ", operand->name());
+        }
+      }
+      scheduled.push_back(found->second);
+    }
+    instructions = std::move(scheduled);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HloModule>> ProtoReader::Read(proto::HloModuleProto* source) {
-  module_ = source;
-  // What remains of `source` are the module's attributes.
-  proto::HloModuleProto* body = NewBeside(*source, builder_.arena());
-  body->mutable_computations()->Swap(source->mutable_computations());
-  for (proto::HloComputationProto& computation : *body->mutable_computations()) {
-    if (absl::Status status = ReadComputation(&computation); !status.ok()) {
-      return Invalid("computation '", computation.name(), "': ", std::string(status.message()));
-    }
-  }
-  const auto entry = computations_.find(source->entry_computation_id());
-  if (entry == computations_.end()) {
-    return Invalid("there is no computation with the entry's id ", source->entry_computation_id());
-  }
-  builder_.set_name(source->name());
-  builder_.set_attributes(source);
-  builder_.set_entry(entry->second);
-  builder_.set_computations(std::move(order_));
-  return builder_.Finish();
-}
-
-absl::Status ProtoReader::ReadComputation(proto::HloComputationProto* source) {
-  if (source->name().empty()) return Invalid("it has no name");
-  HloComputation* computation = builder_.NewComputation();
-  if (!computations_.emplace(source->id(), computation).second) {
-    return Invalid("its id ", source->id(), " occurs twice");
-  }
-  proto::HloComputationProto* body = NewBeside(*source, builder_.arena());
-  body->mutable_instructions()->Swap(source->mutable_instructions());
-  ModuleBuilder::Computation& fields = ModuleBuilder::Edit(computation);
-  fields.id = source->id();
-  fields.name = source->name();
-  if (!source->execution_thread().empty()) fields.execution_thread = source->execution_thread();
-  fields.attributes = source;
-  fields.instructions.reserve(static_cast<size_t>(body->instructions_size()));
-
-  InstructionMap by_id;
-  by_id.reserve(static_cast<size_t>(body->instructions_size()));
-  for (const proto::HloInstructionProto& instruction : body->instructions()) {
-    absl::Status status = ReadInstruction(instruction, &by_id, computation);
-    if (!status.ok()) return InInstruction(status, instruction);
-  }
-  if (absl::Status status = LinkControl(body->instructions(), by_id); !status.ok()) return status;
-  const auto root = by_id.find(source->root_id());
-  if (root == by_id.end()) return Invalid("there is no root with the id ", source->root_id());
-  fields.root = root->second;
-  if (absl::Status status = PlaceParameters(computation); !status.ok()) return status;
-  order_.push_back(computation);
-  return ApplySchedule(by_id, computation);
-}
-
-absl::Status ProtoReader::ReadInstruction(const proto::HloInstructionProto& source,
-                                          InstructionMap* by_id, HloComputation* computation) {
-  if (source.name().empty()) return Invalid("it has no name");
-  const std::optional<HloOpcode> opcode = HloOpcodeFromName(source.opcode());
-  if (!opcode.has_value()) return Invalid("unknown opcode \"", source.opcode(), "\"");
-  HloInstruction* instruction = builder_.NewInstruction();
-  ModuleBuilder::Instruction& fields = ModuleBuilder::Edit(instruction);
-  fields.id = source.id();
-  fields.name = source.name();
-  fields.opcode = *opcode;
-  fields.shape = builder_.Intern(Shape::FromProto(source.shape()));
-  fields.attributes = &source;
-  fields.dimensions = source.dimensions();
-  fields.backend_config = source.backend_config();
-  if (*opcode == HloOpcode::kParameter) fields.index = source.parameter_number();
-  if (*opcode == HloOpcode::kGetTupleElement) fields.index = source.tuple_index();
-  fields.metadata = ReadMetadata(source.metadata());
-  if (absl::Status status = LinkOperands(source, *by_id, &fields); !status.ok()) return status;
-  if (absl::Status status = LinkCalls(source, &fields); !status.ok()) return status;
-  if (*opcode == HloOpcode::kConstant) {
-    absl::StatusOr<const Literal*> literal = ReadLiteral(source.literal(), &builder_);
-    if (!literal.ok()) return literal.status();
-    fields.literal = *literal;
-  }
-  if (!by_id->emplace(source.id(), instruction).second) {
-    return Invalid("its id ", source.id(), " occurs twice in its computation");
-  }
-  ModuleBuilder::Edit(computation).instructions.push_back(instruction);
-  return absl::OkStatus();
-}
-
-absl::Status ProtoReader::LinkOperands(const proto::HloInstructionProto& source,
-                                       const InstructionMap& by_id,
-                                       ModuleBuilder::Instruction* instruction) {
-  if (source.operand_ids().empty()) return absl::OkStatus();
-  auto** operands =
-      builder_.NewArray<const HloInstruction*>(static_cast<size_t>(source.operand_ids_size()));
-  for (int i = 0; i < source.operand_ids_size(); ++i) {
-    const auto operand = by_id.find(source.operand_ids(i));
-    if (operand == by_id.end()) {
-      return Invalid("operand ", i, " has the id ", source.operand_ids(i),
-                     ", which no earlier instruction of the computation has");
-    }
-    operands[i] = operand->second;
-  }
-  instruction->operands = {operands, static_cast<size_t>(source.operand_ids_size())};
-  return absl::OkStatus();
-}
-
-absl::Status ProtoReader::LinkCalls(const proto::HloInstructionProto& source,
-                                    ModuleBuilder::Instruction* instruction) {
-  if (source.called_computation_ids().empty()) return absl::OkStatus();
-  const auto count = static_cast<size_t>(source.called_computation_ids_size());
-  auto** called = builder_.NewArray<const HloComputation*>(count);
-  for (size_t i = 0; i < count; ++i) {
-    const int64_t id = source.called_computation_ids(static_cast<int>(i));
-    const auto computation = computations_.find(id);
-    // The computation that is being read has no root yet.
-    if (computation == computations_.end() || ModuleBuilder::Edit(computation->second).root == nullptr) {
-      return Invalid("it calls the computation with the id ", id,
-                     ", which no earlier computation has");
-    }
-    called[i] = computation->second;
-  }
-  instruction->called_computations = {called, count};
-  return absl::OkStatus();
-}
-
-absl::Status ProtoReader::LinkControl(
-    const google::protobuf::RepeatedPtrField<proto::HloInstructionProto>& sources,
-    const InstructionMap& by_id) {
-  for (const proto::HloInstructionProto& source : sources) {
-    if (source.control_predecessor_ids().empty()) continue;
-    const auto count = static_cast<size_t>(source.control_predecessor_ids_size());
-    auto** predecessors = builder_.NewArray<const HloInstruction*>(count);
-    for (size_t i = 0; i < count; ++i) {
-      const int64_t id = source.control_predecessor_ids(static_cast<int>(i));
-      const auto predecessor = by_id.find(id);
-      if (predecessor == by_id.end()) {
-        return InInstruction(Invalid("its control predecessor ", id, " is not in the computation"),
-                             source);
-      }
-      predecessors[i] = predecessor->second;
-    }
-    ModuleBuilder::Edit(by_id.find(source.id())->second).control_predecessors = {predecessors,
-                                                                                count};
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ProtoReader::PlaceParameters(HloComputation* computation) {
-  ModuleBuilder::Computation& fields = ModuleBuilder::Edit(computation);
-  for (const HloInstruction* instruction : fields.instructions) {
-    if (instruction->opcode() == HloOpcode::kParameter) fields.parameters.push_back(instruction);
-  }
-  std::sort(fields.parameters.begin(), fields.parameters.end(),
-            [](const HloInstruction* a, const HloInstruction* b) {
-              return a->parameter_number() < b->parameter_number();
-            });
-  for (size_t i = 0; i < fields.parameters.size(); ++i) {
-    if (fields.parameters[i]->parameter_number() != static_cast<int64_t>(i)) {
-      return Invalid("it has ", fields.parameters.size(), " parameter(s), but their numbers are not",
-                     " 0 to ", fields.parameters.size() - 1);
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ProtoReader::ApplySchedule(const InstructionMap& by_id, HloComputation* computation) {
-  const auto& sequences = module_->schedule().sequences();
-  const auto sequence = sequences.find(computation->id());
-  if (sequence == sequences.end()) return absl::OkStatus();
-  ModuleBuilder::Computation& fields = ModuleBuilder::Edit(computation);
-  std::vector<const HloInstruction*> scheduled;
-  absl::flat_hash_set<const HloInstruction*> placed;
-  for (int64_t id : sequence->second.instruction_ids()) {
-    const auto instruction = by_id.find(id);
-    if (instruction == by_id.end()) return Invalid("its schedule names the unknown id ", id);
-    for (const HloInstruction* operand : instruction->second->operands()) {
-      if (placed.contains(operand)) continue;
-      return Invalid("its schedule runs '", instruction->second->name(), "' before its operand '",
-                     operand->name(), "'");
-    }
-    if (!placed.insert(instruction->second).second) {
-      return Invalid("its schedule names '", instruction->second->name(), "' twice");
-    }
-    scheduled.push_back(instruction->second);
-  }
-  if (scheduled.size() != fields.instructions.size()) {
-    return Invalid("its schedule leaves out ", fields.instructions.size() - scheduled.size(),
-                   " instruction(s)");
-  }
-  fields.instructions = std::move(scheduled);
-  return absl::OkStatus();
-}
-
-const OpMetadata* ProtoReader::ReadMetadata(const proto::OpMetadata& source) {
-  if (source.ByteSizeLong() == 0) return nullptr;
-  OpMetadata* metadata = builder_.New<OpMetadata>();
-  metadata->op_type = source.op_type();
-  metadata->op_name = source.op_name();
-  metadata->source_file = source.source_file();
-  metadata->source_line = source.source_line();
-  metadata->source_end_line = source.source_end_line();
-  metadata->source_column = source.source_column();
-  metadata->source_end_column = source.source_end_column();
-  metadata->stack_frame_id = source.stack_frame_id();
-  metadata->full = &source;
-  return metadata;
-}
-
-absl::StatusOr<std::unique_ptr<HloModule>> HloModule::FromProto(const proto::HloModuleProto& proto) {
+absl::StatusOr<std::unique_ptr<HloModule>> HloModule::FromProto(
+    const proto::HloModuleProto& proto) {
   ModuleBuilder builder;
   auto* copy = builder.NewMessage<proto::HloModuleProto>();
   *copy = proto;
-  return ProtoReader(&builder).Read(copy);
+  ProtoReader reader(&builder);
+  if (absl::Status status = reader.Read(copy); !status.ok()) return status;
+  return builder.Finish();
 }
 
 absl::StatusOr<std::unique_ptr<HloModule>> HloModule::FromProto(proto::HloModuleProto&& proto) {
-  if (proto.GetArena() != nullptr) return FromProto(std::as_const(proto));
+  // A message cannot be moved into an arena without a copy.
+  return FromProto(static_cast<const proto::HloModuleProto&>(proto));
+}
+
+absl::StatusOr<std::unique_ptr<HloModule>> HloModule::FromArena(
+    absl::FunctionRef<absl::StatusOr<proto::HloModuleProto*>(google::protobuf::Arena*)> parse) {
   ModuleBuilder builder;
-  auto* adopted = new proto::HloModuleProto(std::move(proto));
-  builder.arena()->Own(adopted);
-  return ProtoReader(&builder).Read(adopted);
+  absl::StatusOr<proto::HloModuleProto*> proto = parse(builder.arena());
+  if (!proto.ok()) return proto.status();
+  ProtoReader reader(&builder);
+  if (absl::Status status = reader.Read(*proto); !status.ok()) return status;
+  return builder.Finish();
 }
 
 }  // namespace autotune

@@ -214,6 +214,14 @@ bool Shape::EqualIgnoringLayoutAndElementType(const Shape& other) const {
                     });
 }
 
+bool Shape::IsCompatible(const Shape& other) const {
+  if (this == &other) return true;
+  return element_type_ == other.element_type_ && dimensions_ == other.dimensions_ &&
+         std::equal(tuple_shapes_.begin(), tuple_shapes_.end(), other.tuple_shapes_.begin(),
+                    other.tuple_shapes_.end(),
+                    [](const Shape& a, const Shape& b) { return a.IsCompatible(b); });
+}
+
 bool operator==(const Shape& a, const Shape& b) {
   return a.element_type_ == b.element_type_ && a.dynamic_ == b.dynamic_ &&
          a.dimensions_ == b.dimensions_ && a.layout_ == b.layout_ &&

@@ -107,12 +107,17 @@ class Shape {
   // Equality that leaves layouts, element types of arrays and nothing else out.
   bool EqualIgnoringLayoutAndElementType(const Shape& other) const;
 
+  // Equality that leaves layouts and which dimensions are dynamic out: XLA lets such values stand
+  // for each other.
+  bool IsCompatible(const Shape& other) const;
+
   friend bool operator==(const Shape& a, const Shape& b);
   friend bool operator!=(const Shape& a, const Shape& b) { return !(a == b); }
   template <typename H>
   friend H AbslHashValue(H h, const Shape& shape) {
+    if (shape.layout_.has_value()) h = H::combine(std::move(h), *shape.layout_);
     return H::combine(std::move(h), shape.element_type_, shape.dimensions_, shape.dynamic_,
-                      shape.layout_, shape.tuple_shapes_);
+                      shape.layout_.has_value(), shape.tuple_shapes_);
   }
 
  private:
