@@ -1,0 +1,143 @@
+#include "hardware/aot_compiler.h"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "hardware/worker_service.h"
+#include "proto/hlo.pb.h"
+#include "proto/worker.pb.h"
+
+namespace autotune {
+namespace {
+
+// What libtpu needs on a machine without a TPU: not to ask a metadata server that is not there, to
+// let several processes load it, and to leave no logs behind; and the dump of static schedules.
+std::vector<std::pair<std::string, std::string>> CompilerEnvironment(
+    const AotCompilerOptions& options, const std::string& directory) {
+  return {{"TPU_SKIP_MDS_QUERY", "1"},
+          {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
+          {"TPU_LOG_DIR", "disabled"},
+          {"LIBTPU_INIT_ARGS", absl::StrCat("--xla_jf_dump_to=", directory,
+                                            " --xla_jf_dump_llo_text=true "
+                                            "--xla_jf_dump_llo_pass_label_regex=.*final_bundles.* ",
+                                            options.flags)}};
+}
+
+}  // namespace
+
+AotTimes& AotTimes::operator+=(const AotTimes& other) {
+  start += other.start;
+  compile += other.compile;
+  read_back += other.read_back;
+  parse += other.parse;
+  workers_started += other.workers_started;
+  dump_bytes += other.dump_bytes;
+  return *this;
+}
+
+FailureKind CompileFailureKind(const absl::Status& status) {
+  if (absl::IsResourceExhausted(status)) return FailureKind::kOutOfMemory;
+  for (absl::string_view text :
+       {"out of memory", "Ran out of memory", "exceeded scoped vmem limit"}) {
+    if (absl::StrContains(status.message(), text)) return FailureKind::kOutOfMemory;
+  }
+  return FailureKind::kCompileError;
+}
+
+absl::StatusOr<std::unique_ptr<AotCompiler>> AotCompiler::Create(
+    const AotCompilerOptions& options) {
+  std::error_code error;
+  std::string directory = std::filesystem::temp_directory_path(error) / "autotune-aot-XXXXXX";
+  if (error || mkdtemp(directory.data()) == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot make the folder ", directory, ": ", std::strerror(errno)));
+  }
+  return std::unique_ptr<AotCompiler>(new AotCompiler(options, std::move(directory)));
+}
+
+AotCompiler::AotCompiler(const AotCompilerOptions& options, std::string directory)
+    : options_(options), directory_(std::move(directory)) {}
+
+AotCompiler::~AotCompiler() {
+  worker_.reset();
+  std::error_code error;
+  std::filesystem::remove_all(directory_, error);
+}
+
+absl::Status AotCompiler::StartWorker() {
+  WorkerOptions options;
+  options.program = options_.worker;
+  options.environment = CompilerEnvironment(options_, directory_);
+  options.memory_limit_bytes = options_.memory_limit_bytes;
+  // What a worker that died left behind would count as the next one's.
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
+    std::filesystem::remove_all(entry.path(), error);
+  }
+  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
+  if (!worker.ok()) return worker.status();
+  worker_ = *std::move(worker);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(const PjrtProgram& program) {
+  AotProgram result;
+  const absl::Time start = absl::Now();
+  if (worker_ == nullptr || !worker_->alive()) {
+    if (absl::Status status = StartWorker(); !status.ok()) return status;
+    result.times.workers_started = 1;
+  }
+  proto::WorkerRequest request;
+  proto::AotCompileRequest& compile = *request.mutable_aot_compile();
+  compile.set_plugin(options_.plugin);
+  compile.set_topology(options_.topology);
+  compile.set_program(program.code);
+  compile.set_format(program.format);
+  compile.set_compile_options(SingleDeviceCompileOptions());
+  compile.set_dump_directory(directory_);
+  compile.set_want_schedules(true);
+  std::variant<std::string, Failure> answer =
+      worker_->Call(request.SerializeAsString(), options_.timeout);
+  if (Failure* failure = std::get_if<Failure>(&answer)) return *std::move(failure);
+
+  proto::WorkerReply reply;
+  if (!reply.ParseFromString(std::get<std::string>(answer))) {
+    return absl::DataLossError("a worker's reply cannot be read");
+  }
+  if (reply.status_code() != 0) {
+    const absl::Status status(static_cast<absl::StatusCode>(reply.status_code()),
+                              reply.status_message());
+    return Failure{CompileFailureKind(status), reply.status_message()};
+  }
+  const proto::AotCompileReply& compiled = reply.aot_compile();
+  proto::HloModuleProto module;
+  if (!module.ParseFromString(compiled.optimized_module())) {
+    return Failure{FailureKind::kCompileError, "the optimised program cannot be read"};
+  }
+  absl::StatusOr<std::unique_ptr<HloModule>> parsed = HloModule::FromProto(std::move(module));
+  if (!parsed.ok()) {
+    return Failure{FailureKind::kCompileError, std::string(parsed.status().message())};
+  }
+  result.module = *std::move(parsed);
+  for (const auto& schedule : compiled.schedules())
+    result.schedules.push_back(FromRecord(schedule));
+  result.compiler = compiled.compiler();
+  result.times.compile = compiled.compile_seconds();
+  result.times.read_back = compiled.read_back_seconds();
+  result.times.parse = compiled.parse_seconds();
+  result.times.dump_bytes = compiled.dump_bytes();
+  if (result.times.workers_started > 0) {
+    result.times.start = absl::ToDoubleSeconds(absl::Now() - start) - result.times.compile -
+                         result.times.read_back - result.times.parse;
+  }
+  return result;
+}
+
+}  // namespace autotune

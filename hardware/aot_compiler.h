@@ -1,0 +1,83 @@
+#ifndef AUTOTUNE_HARDWARE_AOT_COMPILER_H_
+#define AUTOTUNE_HARDWARE_AOT_COMPILER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "hardware/bundle_schedule.h"
+#include "hardware/measurement.h"
+#include "hardware/pjrt_plugin.h"
+#include "hardware/worker_process.h"
+#include "hlo/module.h"
+
+namespace autotune {
+
+// Where and how to compile ahead of time.
+struct AotCompilerOptions {
+  std::string plugin;    // the path of libtpu.so
+  std::string worker;    // the path of autotune-worker
+  std::string topology;  // "v3:2x2"
+  absl::Duration timeout = absl::Seconds(120);
+  // Of one worker process; 0 for no limit.
+  int64_t memory_limit_bytes = int64_t{8} << 30;
+  // More options for the compiler ("--xla_..."), which go into LIBTPU_INIT_ARGS.
+  std::string flags;
+};
+
+// What a compilation took, in seconds. Adds up over compilations.
+struct AotTimes {
+  double start = 0;  // starting workers and loading the plugin in them
+  double compile = 0;
+  double read_back = 0;  // the optimised program
+  double parse = 0;      // the static schedules
+  int64_t workers_started = 0;
+  int64_t dump_bytes = 0;
+
+  AotTimes& operator+=(const AotTimes& other);
+};
+
+// What came out of a compilation.
+struct AotProgram {
+  std::unique_ptr<HloModule> module;      // optimised
+  std::vector<BundleSchedule> schedules;  // one a kernel, in the order of compilation
+  std::string compiler;                   // the compiler's version
+  AotTimes times;
+};
+
+// The TPU compiler in a watched worker process that stays up between compilations and is replaced
+// when it dies. Owns the folder that the compiler writes its schedules to. Not thread-safe; make
+// one for each thread.
+class AotCompiler {
+ public:
+  // Unavailable if the folder cannot be made. Starts no process yet.
+  static absl::StatusOr<std::unique_ptr<AotCompiler>> Create(const AotCompilerOptions& options);
+  ~AotCompiler();
+
+  // Compiles a program, or says why there is no result: kCompileError, kCrash, kOutOfMemory or
+  // kTimeout. A non-OK status means that workers cannot be started at all.
+  absl::StatusOr<std::variant<AotProgram, Failure>> Compile(const PjrtProgram& program);
+
+  // Ends the worker; the next compilation starts one. For measuring what staying up is worth.
+  void StopWorker() { worker_.reset(); }
+
+ private:
+  AotCompiler(const AotCompilerOptions& options, std::string directory);
+
+  absl::Status StartWorker();
+
+  const AotCompilerOptions options_;
+  const std::string directory_;
+  std::unique_ptr<WorkerProcess> worker_;
+};
+
+// The kind of failure behind a compiler's error.
+FailureKind CompileFailureKind(const absl::Status& status);
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_HARDWARE_AOT_COMPILER_H_

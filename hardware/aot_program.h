@@ -1,0 +1,41 @@
+#ifndef AUTOTUNE_HARDWARE_AOT_PROGRAM_H_
+#define AUTOTUNE_HARDWARE_AOT_PROGRAM_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "hlo/instruction.h"
+#include "hlo/kernel.h"
+#include "hlo/module.h"
+#include "hlo/tile_bounds.h"
+#include "proto/hlo.pb.h"
+
+namespace autotune {
+
+// A `backend_config` that asks the TPU compiler for these bounds. Of `original`, what the compiler
+// keeps beside the window (the convolution's algorithm, flags) stays; the rest, which describes the
+// outcome of another compilation, goes. Input and iteration bounds are left to the compiler.
+std::string WithWindowConfig(absl::string_view original, const TileBounds& bounds);
+
+// The kernel's module as the TPU compiler takes it whole: scheduled, so that the passes over HLO
+// are skipped and the fusion stays as it is; with the layouts and memory spaces of parameters and
+// results pinned by frontend attributes; and with `bounds` on the kernel, or with nothing, for the
+// compiler to choose, if `bounds` is null.
+proto::HloModuleProto KernelProgram(const Kernel& kernel, const TileBounds* bounds);
+
+// Pins the layouts of the parameters and results of `module` to what its entry computation holds.
+void PinEntryLayouts(const HloModule& module, proto::HloModuleProto* program);
+
+// OK if `compiled`, what the compiler made of KernelProgram, is the kernel alone: same operation,
+// layouts and memory spaces, and the requested bounds. FailedPrecondition, saying what came out,
+// otherwise.
+absl::Status CheckFaithful(const Kernel& kernel, const TileBounds* bounds,
+                           const HloModule& compiled);
+
+// The kernel instruction of a kernel's module: the root of its entry computation.
+const HloInstruction& KernelInstruction(const HloModule& kernel_module);
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_HARDWARE_AOT_PROGRAM_H_
