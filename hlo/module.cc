@@ -13,10 +13,16 @@ google::protobuf::ArenaOptions LargeBlocks() {
   return options;
 }
 
-void RenumberStackFrames(proto::HloModuleProto* proto) {
+// Writes the frames that instructions refer to, in the modules' order, and renumbers them.
+void RenumberStackFrames(const HloModule& module, proto::HloModuleProto* proto) {
   proto::StackFrameIndexProto from;
   from.Swap(proto->mutable_stack_frame_index());
   StackFrameCompactor compactor(from, proto->mutable_stack_frame_index());
+  for (const HloComputation* computation : module.computations()) {
+    for (const HloInstruction* instruction : computation->instructions()) {
+      if (instruction->has_metadata()) compactor.Renumber(instruction->metadata().stack_frame_id);
+    }
+  }
   for (proto::HloComputationProto& computation : *proto->mutable_computations()) {
     for (proto::HloInstructionProto& instruction : *computation.mutable_instructions()) {
       const int32_t frame = instruction.metadata().stack_frame_id();
@@ -63,7 +69,7 @@ void HloModule::ToProto(proto::HloModuleProto* proto) const {
   for (const HloComputation* computation : computations_) {
     computation->ToProto(proto->add_computations());
   }
-  RenumberStackFrames(proto);
+  RenumberStackFrames(*this, proto);
   // XLA writes these messages even where they are empty.
   proto->mutable_host_program_shape();
   proto->mutable_input_output_alias();
