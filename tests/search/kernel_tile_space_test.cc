@@ -2,14 +2,22 @@
 
 #include "search/kernel_tile_space.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hardware/atomic_file.h"
 #include "hardware/recording.h"
 #include "hlo/module.h"
+#include "hlo/parser.h"
 
 namespace autotune {
 namespace {
@@ -83,6 +91,67 @@ TEST_F(KernelTileSpaceTest, ASmallVmemLeavesSmallTiles) {
     EXPECT_LE(geometry->Evaluate(*config.tile()).vmem_bytes, 64 << 10);
   }
 }
+
+// The tiles that the compiler chose by itself in real programs.
+struct Share {
+  int64_t chosen = 0;     // kernels whose tile the space should hold
+  int64_t contained = 0;  // of them
+  std::string missed;     // some of the others
+};
+
+void AddProgram(const std::filesystem::path& path, int64_t vmem_bytes, Share& share) {
+  absl::StatusOr<std::string> text = ReadWholeFile(path.string());
+  ASSERT_TRUE(text.ok()) << text.status();
+  auto module = ParseHloText(*std::move(text));
+  ASSERT_TRUE(module.ok()) << module.status();
+  auto kernels = ExtractKernels(**module);
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  for (const Kernel& kernel : *kernels) {
+    if (!kernel.compiler_choice || kernel.compiler_choice->bounds.IsEmpty()) continue;
+    auto geometry = TileGeometry::Create(*kernel.module);
+    if (!geometry.ok()) continue;
+    auto space = CreateKernelTileSpace(*geometry, vmem_bytes);
+    ASSERT_TRUE(space.ok()) << space.status();
+    ++share.chosen;
+    const Config choice(kernel.compiler_choice->bounds);
+    if ((*space)->Contains(choice)) {
+      ++share.contained;
+      continue;
+    }
+    TileEvaluation tile;
+    const absl::Status status = geometry->Check(*choice.tile());
+    if (status.ok()) geometry->Evaluate(*choice.tile(), &tile);
+    absl::StrAppend(&share.missed, path.filename().string(), " ", kernel.name, " ", choice.Key(),
+                    " vmem ", tile.vmem_bytes, " ", std::string(status.message()), "\n");
+  }
+}
+
+class CompilerChoiceTest : public ::testing::TestWithParam<std::pair<const char*, int64_t>> {};
+
+TEST_P(CompilerChoiceTest, IsInTheSpace) {
+  const std::filesystem::path folder = absl::StrCat(AUTOTUNE_SHARED_DIR, "/data/programs");
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no recorded programs";
+  const auto [suffix, vmem_mebibytes] = GetParam();
+  std::vector<std::filesystem::path> programs;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (absl::EndsWith(entry.path().string(), absl::StrCat(".", suffix, ".hlo"))) {
+      programs.push_back(entry.path());
+    }
+  }
+  std::sort(programs.begin(), programs.end());
+  Share share;
+  for (const auto& program : programs) AddProgram(program, vmem_mebibytes << 20, share);
+  RecordProperty("chosen", std::to_string(share.chosen));
+  RecordProperty("contained", std::to_string(share.contained));
+  std::cout << share.contained << " of " << share.chosen << " tiles\n";
+  EXPECT_GT(share.chosen, 900);
+  EXPECT_GE(static_cast<double>(share.contained), 0.97 * static_cast<double>(share.chosen))
+      << share.missed;
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, CompilerChoiceTest,
+                         ::testing::Values(std::pair("v3", 16), std::pair("v5e", 128)),
+                         [](const auto& test) { return std::string(test.param.first); });
 
 }  // namespace
 }  // namespace autotune
