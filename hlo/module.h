@@ -27,7 +27,7 @@ namespace autotune {
 //
 //   proto::HloModuleProto proto = module.ToProto();
 //   ... edit ...
-//   absl::StatusOr<std::unique_ptr<HloModule>> edited = HloModule::FromProto(std::move(proto));
+//   absl::StatusOr<std::unique_ptr<HloModule>> edited = HloModule::FromProto(proto);
 //
 // Modules are made by FromProto, by ParseHloText (hlo/parser.h) and by ReadModuleFile
 // (hlo/read_module.h). All guarantee that names resolve, that operands come before their users,
@@ -40,14 +40,15 @@ class HloModule {
   ~HloModule();
 
   // Reads the protobuf form. Fails with InvalidArgument, naming the computation and instruction, on
-  // unknown ids, unknown opcodes, missing roots or an entry that is not there.
-  static absl::StatusOr<std::unique_ptr<HloModule>> FromProto(const proto::HloModuleProto& proto);
-  static absl::StatusOr<std::unique_ptr<HloModule>> FromProto(proto::HloModuleProto&& proto);
-
+  // unknown ids, missing roots, an entry that is not there, and opcodes that are not known unless
+  // `keep_unknown`.
+  static absl::StatusOr<std::unique_ptr<HloModule>> FromProto(const proto::HloModuleProto& proto,
+                                                              bool keep_unknown = false);
   // Reads the protobuf form that `parse` puts into the arena it is given, which becomes the
   // module's: nothing is copied. Errors of `parse` are passed on.
   static absl::StatusOr<std::unique_ptr<HloModule>> FromArena(
-      absl::FunctionRef<absl::StatusOr<proto::HloModuleProto*>(google::protobuf::Arena*)> parse);
+      absl::FunctionRef<absl::StatusOr<proto::HloModuleProto*>(google::protobuf::Arena*)> parse,
+      bool keep_unknown = false);
 
   absl::string_view name() const { return name_; }
   // Callees before their callers; the entry computation is not always the last.

@@ -16,7 +16,8 @@ namespace {
 // instructions become their attribute stores without being copied.
 class ProtoReader {
  public:
-  explicit ProtoReader(ModuleBuilder* builder) : builder_(builder) {}
+  ProtoReader(ModuleBuilder* builder, bool keep_unknown)
+      : builder_(builder), keep_unknown_(keep_unknown) {}
 
   absl::Status Read(proto::HloModuleProto* module);
 
@@ -37,6 +38,7 @@ class ProtoReader {
   }
 
   ModuleBuilder* builder_;
+  bool keep_unknown_;
   // "computation NAME: " or "instruction NAME of computation NAME: ".
   std::string where_;
   std::vector<HloComputation*> computations_;
@@ -135,6 +137,9 @@ absl::Status ProtoReader::ReadInstruction(const proto::HloInstructionProto& prot
   f->attributes = &proto;
   f->opcode = HloOpcodeFromName(proto.opcode()).value_or(HloOpcode::kUnknown);
   if (proto.opcode().empty()) return Error("instruction ", proto.name(), " has no opcode");
+  if (f->opcode == HloOpcode::kUnknown && !keep_unknown_) {
+    return Error("instruction ", proto.name(), " has the unknown opcode \"", proto.opcode(), "\"");
+  }
   f->shape = builder_->Intern(Shape::FromProto(proto.shape()));
   f->dimensions = {proto.dimensions().data(), static_cast<size_t>(proto.dimensions_size())};
   f->backend_config = proto.backend_config();
@@ -267,27 +272,23 @@ absl::Status ProtoReader::ReadSchedule(const proto::HloModuleProto& module) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HloModule>> HloModule::FromProto(
-    const proto::HloModuleProto& proto) {
-  ModuleBuilder builder;
-  auto* copy = builder.NewMessage<proto::HloModuleProto>();
-  *copy = proto;
-  ProtoReader reader(&builder);
-  if (absl::Status status = reader.Read(copy); !status.ok()) return status;
-  return builder.Finish();
-}
-
-absl::StatusOr<std::unique_ptr<HloModule>> HloModule::FromProto(proto::HloModuleProto&& proto) {
-  // A message cannot be moved into an arena without a copy.
-  return FromProto(static_cast<const proto::HloModuleProto&>(proto));
+absl::StatusOr<std::unique_ptr<HloModule>> HloModule::FromProto(const proto::HloModuleProto& proto,
+                                                                bool keep_unknown) {
+  const auto copy = [&](google::protobuf::Arena* arena) -> absl::StatusOr<proto::HloModuleProto*> {
+    auto* message = google::protobuf::Arena::CreateMessage<proto::HloModuleProto>(arena);
+    *message = proto;
+    return message;
+  };
+  return FromArena(copy, keep_unknown);
 }
 
 absl::StatusOr<std::unique_ptr<HloModule>> HloModule::FromArena(
-    absl::FunctionRef<absl::StatusOr<proto::HloModuleProto*>(google::protobuf::Arena*)> parse) {
+    absl::FunctionRef<absl::StatusOr<proto::HloModuleProto*>(google::protobuf::Arena*)> parse,
+    bool keep_unknown) {
   ModuleBuilder builder;
   absl::StatusOr<proto::HloModuleProto*> proto = parse(builder.arena());
   if (!proto.ok()) return proto.status();
-  ProtoReader reader(&builder);
+  ProtoReader reader(&builder, keep_unknown);
   if (absl::Status status = reader.Read(*proto); !status.ok()) return status;
   return builder.Finish();
 }

@@ -284,6 +284,7 @@ bool TextParser::Computation() {
   const size_t entry_offset = lexer_.offset();
   const bool is_entry = EatKeyword(Keyword::kEntry);
   const size_t offset = lexer_.offset();
+  const int32_t line = LineOf(offset);
   absl::string_view name;
   if (!Name(&name, is_entry ? "the name of a computation" : "a computation or ENTRY")) {
     return false;
@@ -296,7 +297,7 @@ bool TextParser::Computation() {
   HloComputation* computation;
   if (!InstructionList(name, &computation)) return false;
   ModuleBuilder::Computation& f = builder_->Edit(computation);
-  f.line = LineOf(offset);
+  f.line = line;
   if (result != nullptr && !f.root->shape().IsCompatible(*result)) {
     return Fail(
         result_offset,

@@ -1,0 +1,203 @@
+#include "hlo/read_module.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/text_format.h>
+
+#include <limits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "hlo/parser.h"
+#include "hlo/printer.h"
+
+namespace autotune {
+namespace {
+
+using google::protobuf::Arena;
+
+constexpr std::pair<HloFormat, absl::string_view> kFormatNames[] = {
+    {HloFormat::kAuto, "auto"},           {HloFormat::kText, "hlo"},
+    {HloFormat::kModuleProto, "pb"},      {HloFormat::kHloProto, "hloproto"},
+    {HloFormat::kSnapshot, "snapshot"},   {HloFormat::kWithConfig, "hlo_with_config"},
+    {HloFormat::kTextProto, "pbtxt"},     {HloFormat::kTuningData, "tuning"},
+    {HloFormat::kStableHlo, "stablehlo"},
+};
+
+constexpr absl::string_view kStableHloAdvice =
+    "this is StableHLO (MLIR), which only a PJRT plugin can turn into HLO. To get HLO directly: in "
+    "JAX jax.jit(f).lower(*args).as_text(\"hlo\"); in TensorFlow "
+    "f.experimental_get_compiler_ir(*args)(stage=\"hlo\"); in PyTorch/XLA "
+    "torch_xla._XLAC._get_xla_tensors_hlo([tensor]); or run with "
+    "XLA_FLAGS=--xla_dump_to=DIR and take DIR/*before_optimizations.txt";
+
+absl::Status Error(const std::string& name, absl::string_view message) {
+  return absl::InvalidArgumentError(absl::StrCat(name, ": ", message));
+}
+
+// Remembers the first error of the protobuf text parser.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, int column, const std::string& message) override {
+    if (message_.empty()) message_ = absl::StrCat(line + 1, ":", column + 1, ": ", message);
+  }
+  const std::string& message() const { return message_; }
+
+ private:
+  std::string message_;
+};
+
+template <typename Message>
+Message* ParseBinary(absl::string_view content, Arena* arena) {
+  Message* message = Arena::CreateMessage<Message>(arena);
+  if (content.size() > std::numeric_limits<int>::max()) return nullptr;
+  const bool ok = message->ParseFromArray(content.data(), static_cast<int>(content.size()));
+  return ok ? message : nullptr;
+}
+
+absl::StatusOr<proto::HloModuleProto*> ParseTextProto(const std::string& content,
+                                                      const std::string& name, Arena* arena) {
+  auto* module = Arena::CreateMessage<proto::HloModuleProto>(arena);
+  auto* whole = Arena::CreateMessage<proto::HloProto>(arena);
+  FirstError errors;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  parser.SetRecursionLimit(100);
+  google::protobuf::TextFormat::Parser quiet;
+  FirstError ignored;
+  quiet.RecordErrorsTo(&ignored);
+  quiet.SetRecursionLimit(100);
+  if (quiet.ParseFromString(content, whole) && whole->has_hlo_module()) {
+    return whole->mutable_hlo_module();
+  }
+  if (parser.ParseFromString(content, module)) return module;
+  return absl::InvalidArgumentError(absl::StrCat(name, ":", errors.message(),
+                                                 " (read as a text HloModuleProto; as a text "
+                                                 "HloProto: ",
+                                                 ignored.message(), ")"));
+}
+
+absl::StatusOr<proto::HloModuleProto*> ParseProto(const std::string& content,
+                                                  const std::string& name, HloFormat format,
+                                                  Arena* arena) {
+  const auto undecodable = [&](absl::string_view message) {
+    return Error(name, absl::StrCat("the content cannot be decoded as a ", message,
+                                    " (truncated, or of another kind?)"));
+  };
+  switch (format) {
+    case HloFormat::kModuleProto: {
+      auto* module = ParseBinary<proto::HloModuleProto>(content, arena);
+      if (module == nullptr) return undecodable("HloModuleProto");
+      return module;
+    }
+    case HloFormat::kHloProto: {
+      auto* proto = ParseBinary<proto::HloProto>(content, arena);
+      if (proto == nullptr) return undecodable("HloProto");
+      return proto->mutable_hlo_module();
+    }
+    case HloFormat::kSnapshot: {
+      auto* snapshot = ParseBinary<proto::HloSnapshot>(content, arena);
+      if (snapshot == nullptr) return undecodable("HloSnapshot");
+      return snapshot->mutable_hlo()->mutable_hlo_module();
+    }
+    case HloFormat::kWithConfig: {
+      auto* proto = ParseBinary<proto::HloModuleProtoWithConfig>(content, arena);
+      if (proto == nullptr) return undecodable("HloModuleProtoWithConfig");
+      return proto->mutable_hlo_module();
+    }
+    default:
+      return ParseTextProto(content, name, arena);
+  }
+}
+
+std::string NotRecognised(absl::string_view content) {
+  if (content.empty()) return "the file is empty";
+  if (content.find_first_not_of(" \t\r\n") == absl::string_view::npos) {
+    return "the file holds nothing but white space";
+  }
+  return "the content is no program in HLO: it looks like neither HLO text nor a protobuf "
+         "(HloModuleProto, HloProto, HloSnapshot, HloModuleProtoWithConfig, binary or text), nor "
+         "StableHLO; --format can force one";
+}
+
+}  // namespace
+
+absl::string_view HloFormatName(HloFormat format) {
+  for (const auto& [known, name] : kFormatNames) {
+    if (known == format) return name;
+  }
+  return "auto";
+}
+
+std::optional<HloFormat> HloFormatFromName(absl::string_view name) {
+  for (const auto& [format, known] : kFormatNames) {
+    if (known == name) return format;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<ReadModuleResult> ReadModule(std::string content, const std::string& name,
+                                            const ReadOptions& options) {
+  HloFormat format = options.format;
+  if (format == HloFormat::kAuto) {
+    const std::optional<HloFormat> detected = DetectHloFormat(content);
+    if (!detected.has_value()) return Error(name, NotRecognised(content));
+    format = *detected;
+  }
+  if (format == HloFormat::kStableHlo) return Error(name, kStableHloAdvice);
+  if (format == HloFormat::kTuningData) {
+    return Error(name, "this is a recording (TuningData), not a program");
+  }
+  absl::StatusOr<std::unique_ptr<HloModule>> module;
+  if (format == HloFormat::kText) {
+    module =
+        ParseHloText(std::move(content), {.file_name = name, .keep_unknown = options.keep_unknown});
+    if (!module.ok()) return module.status();
+  } else {
+    module =
+        HloModule::FromArena([&](Arena* arena) { return ParseProto(content, name, format, arena); },
+                             options.keep_unknown);
+    // Errors of the decoder name the file already.
+    if (!module.ok()) {
+      const absl::string_view message = module.status().message();
+      const bool named = message.substr(0, name.size()) == name;
+      return named ? module.status() : Error(name, message);
+    }
+  }
+  return ReadModuleResult{*std::move(module), format};
+}
+
+absl::StatusOr<ReadModuleResult> ReadModuleFile(const std::string& path,
+                                                const ReadOptions& options) {
+  absl::StatusOr<std::string> content = ReadFileContent(path);
+  if (!content.ok()) return content.status();
+  return ReadModule(*std::move(content), path == "-" ? "<stdin>" : path, options);
+}
+
+absl::StatusOr<std::string> WriteModule(const HloModule& module, HloFormat format) {
+  if (format == HloFormat::kText) return PrintHlo(module);
+  proto::HloProto whole;
+  module.ToProto(whole.mutable_hlo_module());
+  std::string out;
+  if (format == HloFormat::kTextProto) {
+    google::protobuf::TextFormat::PrintToString(whole.hlo_module(), &out);
+    return out;
+  }
+  if (format != HloFormat::kModuleProto && format != HloFormat::kHloProto) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("modules are not written as ", HloFormatName(format)));
+  }
+  google::protobuf::io::StringOutputStream stream(&out);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  const bool ok = format == HloFormat::kHloProto
+                      ? whole.SerializeToCodedStream(&coded)
+                      : whole.hlo_module().SerializeToCodedStream(&coded);
+  coded.Trim();
+  if (!ok) return absl::InternalError("the module cannot be serialised");
+  return out;
+}
+
+}  // namespace autotune
