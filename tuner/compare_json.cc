@@ -98,8 +98,7 @@ Json ToJson(const KernelComparison& kernel) {
 }  // namespace
 
 Json ComparisonToJson(const ComparisonReport& report) {
-  return {{"schema", "autotune-comparison"},
-          {"version", 1},
+  return {{"schema", "autotune.compare/1"},
           {"autotune_version", report.autotune_version},
           {"program", report.program},
           {"recordings", report.recordings},

@@ -11,9 +11,8 @@ namespace autotune {
 // The comparison for a terminal: a block per kernel, then over all kernels. Ends with a newline.
 std::string ComparisonToText(const ComparisonReport& report);
 
-// Everything in the report, with the schema's name and version ("schema": "autotune-comparison",
-// "version": 1), as docs/cli.md documents it. Times are in seconds, "never" and "no value" are
-// null.
+// Everything in the report, documented in docs/cli.md: {"schema": "autotune.compare/1", ...}. Times
+// are in seconds; "never" and "no value" are null.
 nlohmann::json ComparisonToJson(const ComparisonReport& report);
 
 }  // namespace autotune
