@@ -73,6 +73,44 @@ double WindowElements(const proto::Window& window) {
   return elements;
 }
 
+// The bytes of a result: of a tuple, those of its arrays.
+double ResultBytes(const Shape& shape) {
+  if (!shape.IsTuple()) return CostBytes(shape);
+  double bytes = 0;
+  ForEachArray(shape, [&](const Shape& array) { bytes += CostBytes(array); });
+  return bytes;
+}
+
+// True for a transpose that leaves the elements where they are in memory.
+bool IsBitcast(const HloInstruction& transpose) {
+  const Shape& from = transpose.operand(0).shape();
+  const Shape& to = transpose.shape();
+  const auto dimensions = transpose.dimensions();
+  if (!from.has_layout() || !to.has_layout() || from.rank() != to.rank() ||
+      static_cast<int64_t>(dimensions.size()) != to.rank() ||
+      from.layout().tiles != to.layout().tiles) {
+    return false;
+  }
+  for (size_t i = 0; i < to.layout().minor_to_major.size(); ++i) {
+    const auto dimension = static_cast<size_t>(to.layout().minor_to_major[i]);
+    if (dimension >= dimensions.size() || i >= from.layout().minor_to_major.size() ||
+        dimensions[dimension] != from.layout().minor_to_major[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Four multiply-adds for each complex multiplication of a radix-2 transform, for each of its steps
+// along each dimension.
+double FftFlops(const HloInstruction& fft) {
+  double steps = 1;
+  for (int64_t length : fft.attributes().fft_length()) {
+    steps *= std::bit_width(static_cast<uint64_t>(std::max<int64_t>(1, length))) - 1;
+  }
+  return fft.operand_count() == 0 ? 0 : 8 * steps * FirstElements(fft.operand(0).shape());
+}
+
 double CeilLog2(double elements) {
   const auto count = static_cast<uint64_t>(elements);
   return count <= 1 ? 0 : std::bit_width(count - 1);
@@ -126,7 +164,7 @@ class CostVisitor {
   // result is written.
   void SetDefaultBytes(const HloInstruction& instruction) {
     entry_->first_operand = static_cast<int64_t>(analysis_.operand_bytes_.size());
-    entry_->output_bytes = CostBytes(instruction.shape());
+    entry_->output_bytes = ResultBytes(instruction.shape());
     entry_->cost.bytes_accessed = entry_->output_bytes;
     for (const HloInstruction* operand : instruction.operands()) {
       const double bytes = CostBytes(operand->shape());
@@ -164,6 +202,7 @@ class CostVisitor {
     entry_->cost.unknown += called.unknown;
   }
 
+  bool VisitCustomFusion(const HloInstruction& fusion);
   void VisitFusion(const HloInstruction& fusion);
   void VisitConditional(const HloInstruction& conditional);
   void VisitReduceWindow(const HloInstruction& instruction);
@@ -186,6 +225,9 @@ void CostVisitor::Visit(const HloInstruction& instruction) {
     case HloOpcode::kRaggedDot:
     case HloOpcode::kScaledDot:
       entry_->cost.flops = DotFlops(instruction);
+      return;
+    case HloOpcode::kFft:
+      entry_->cost.flops = FftFlops(instruction);
       return;
     case HloOpcode::kRng:
     case HloOpcode::kRngBitGenerator:
@@ -234,12 +276,15 @@ void CostVisitor::VisitStructural(const HloInstruction& instruction) {
     case HloOpcode::kAddDependency:
       return SetNoTraffic(instruction);
     case HloOpcode::kTuple: {
-      const double table = entry_->output_bytes;
+      const double table = CostBytes(instruction.shape());
       SetNoTraffic(instruction);
       entry_->output_bytes = table;
       entry_->cost.bytes_accessed = table;
       return;
     }
+    case HloOpcode::kTranspose:
+      if (instruction.operand_count() == 1 && IsBitcast(instruction)) SetNoTraffic(instruction);
+      return;
     case HloOpcode::kCustomCall:
       SetNoTraffic(instruction);
       entry_->cost.unknown = 1;
@@ -410,7 +455,21 @@ double CostVisitor::ParameterReadBytes(const HloInstruction& parameter) {
   return bytes + (read_whole ? whole : 0);
 }
 
+// A custom fusion around a gather or scatter costs what that costs.
+bool CostVisitor::VisitCustomFusion(const HloInstruction& fusion) {
+  if (fusion.attributes().fusion_kind() != "kCustom") return false;
+  for (const HloInstruction* inner : fusion.called_computations()[0]->instructions()) {
+    if (inner->opcode() != HloOpcode::kGather && inner->opcode() != HloOpcode::kScatter) continue;
+    const CostAnalysis::InstructionCost& known = analysis_.Entry(*inner);
+    entry_->cost = known.cost;
+    entry_->output_bytes = known.output_bytes;
+    return true;
+  }
+  return false;
+}
+
 void CostVisitor::VisitFusion(const HloInstruction& fusion) {
+  if (VisitCustomFusion(fusion)) return;
   const HloComputation& fused = *fusion.called_computations()[0];
   Cost& cost = entry_->cost;
   cost = analysis_.Of(fused);
