@@ -1,9 +1,14 @@
 #include "tuner/program.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "hardware/atomic_file.h"
+#include "absl/strings/str_join.h"
+#include "hlo/opcode.h"
+#include "hlo/read_module.h"
+#include "hlo/verifier.h"
 #include "tuner/command_status.h"
 
 namespace autotune {
@@ -11,8 +16,10 @@ namespace {
 
 absl::StatusOr<Program> FromRecording(const std::string& path, const std::string& bytes) {
   absl::StatusOr<Recording> recording = Recording::Parse(bytes, path);
-  if (!recording.ok()) return WithExitCode(kExitBadInput, recording.status());
-  Program program = {.path = path, .name = path};
+  if (!recording.ok()) return recording.status();
+  Program program;
+  program.path = path;
+  program.name = path;
   for (const RecordedKernel& kernel : recording->kernels()) {
     program.kernels.push_back(kernel.kernel());
   }
@@ -20,19 +27,80 @@ absl::StatusOr<Program> FromRecording(const std::string& path, const std::string
   return program;
 }
 
+absl::StatusOr<Program> FromModule(const std::string& path, std::string content) {
+  absl::StatusOr<ReadModuleResult> read = ReadModule(std::move(content), path);
+  if (!read.ok()) return read.status();
+  Program program;
+  program.path = path;
+  program.module = std::move(read->module);
+  program.name = std::string(program.module->name());
+  if (absl::Status status = VerifyStatus(*program.module, path); !status.ok()) return status;
+  absl::StatusOr<std::vector<Kernel>> kernels = ExtractKernels(*program.module);
+  if (!kernels.ok()) return kernels.status();
+  program.kernels = *std::move(kernels);
+  if (const int64_t elided = program.module->elided_constant_count(); elided > 0) {
+    program.warnings.push_back(absl::StrCat(
+        path, ": ", elided, elided == 1 ? " constant was" : " constants were",
+        " elided (`{...}`) when the file was written; costs and tuning do not need them"));
+  }
+  return program;
+}
+
+// The one file that the argument stands for.
+absl::StatusOr<std::string> OneFile(const std::string& argument) {
+  absl::StatusOr<std::vector<std::string>> files = FindModuleFiles(argument);
+  if (!files.ok()) return files.status();
+  if (files->size() == 1) return files->front();
+  constexpr size_t kListed = 8;
+  const size_t listed = std::min(kListed, files->size());
+  std::string list =
+      absl::StrJoin(files->begin(), files->begin() + static_cast<std::ptrdiff_t>(listed), "\n  ");
+  if (listed < files->size()) absl::StrAppend(&list, "\n  ...");
+  return absl::InvalidArgumentError(
+      absl::StrCat(argument, " holds ", files->size(), " programs; give one of them:\n  ", list));
+}
+
+absl::StatusOr<Program> Load(const std::string& argument) {
+  absl::StatusOr<std::string> path = OneFile(argument);
+  if (!path.ok()) return path.status();
+  absl::StatusOr<std::string> content = ReadFileContent(*path);
+  if (!content.ok()) return content.status();
+  if (content->empty())
+    return absl::InvalidArgumentError(absl::StrCat(*path, ": the file is empty"));
+  if (Recording::LooksLikeRecording(*content)) return FromRecording(*path, *content);
+  return FromModule(*path, *std::move(content));
+}
+
 }  // namespace
 
 absl::StatusOr<Program> LoadProgram(const std::string& path) {
-  absl::StatusOr<std::string> bytes = ReadWholeFile(path);
-  if (!bytes.ok()) return WithExitCode(kExitBadInput, bytes.status());
-  if (Recording::LooksLikeRecording(*bytes)) return FromRecording(path, *bytes);
-  return WithExitCode(kExitBadInput, absl::InvalidArgumentError(absl::StrCat(path, ": todo")));
+  absl::StatusOr<Program> program = Load(path);
+  if (program.ok()) return program;
+  return WithExitCode(kExitBadInput, program.status());
+}
+
+bool IsBeforeOptimisation(const Program& program) {
+  if (program.module == nullptr || !program.kernels.empty()) return false;
+  for (const HloComputation* computation : program.module->computations()) {
+    for (const HloInstruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == HloOpcode::kFusion) return false;
+    }
+  }
+  return true;
 }
 
 absl::Status RequireKernels(const Program& program) {
   if (!program.kernels.empty()) return absl::OkStatus();
+  const std::string what =
+      IsBeforeOptimisation(program)
+          ? "is a program before optimisation: its kernels do not exist yet.\n"
+            "  To tune it by replay, give the program as the TPU compiler left it:\n"
+            "    in JAX: jax.jit(f).lower(*args).compile().as_text()\n"
+            "    or XLA_FLAGS=--xla_dump_to=DIR, then the file ...after_optimizations.txt\n"
+            "  To tune it as it is, a compiling backend is needed: --backend aot or pjrt"
+          : "holds no kernels: no fusion or other operation of it is tiled for a TPU";
   return WithExitCode(kExitBadInput,
-                      absl::InvalidArgumentError(absl::StrCat(program.path, ": has no kernels")));
+                      absl::InvalidArgumentError(absl::StrCat(program.path, " ", what)));
 }
 
 }  // namespace autotune

@@ -27,9 +27,13 @@ struct Program {
   std::vector<std::string> warnings;
 };
 
-// Reads and verifies a program or a recording, by content. Errors name the file and, for text, line
-// and column; they carry the exit code for bad input.
+// Reads and verifies a program or a recording, by content. `path` may be "-" for standard input, a
+// folder or a pattern that stands for one file. Errors name the file and, for text, line and
+// column; they carry the exit code for bad input.
 absl::StatusOr<Program> LoadProgram(const std::string& path);
+
+// True for a program that no compiler has optimised yet: it holds no kernels and no fusions.
+bool IsBeforeOptimisation(const Program& program);
 
 // Fails unless the program has kernels: says what it is instead and what to do about it.
 absl::Status RequireKernels(const Program& program);

@@ -19,13 +19,16 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "hardware/atomic_file.h"
+#include "hardware/device_spec.h"
 #include "hardware/record_store.h"
 #include "nlohmann/json.hpp"
 #include "tbb/global_control.h"
 #include "tuner/backend_choice.h"
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"
+#include "tuner/html_report.h"
 #include "tuner/interrupt.h"
+#include "tuner/kernel_cost.h"
 #include "tuner/kernel_space.h"
 #include "tuner/models.h"
 #include "tuner/output_files.h"
@@ -240,6 +243,13 @@ void TuningCommand::CompleteReport(TuningReport& report) {
   report.wall_seconds = absl::ToDoubleSeconds(absl::Now() - start_);
   report.warnings.insert(report.warnings.begin(), program_.warnings.begin(),
                          program_.warnings.end());
+  if (absl::StatusOr<DeviceSpec> device = FindDeviceSpec(report.device); device.ok()) {
+    for (size_t i = 0; i < report.kernels.size(); ++i) {
+      report.kernels[i].cost = CostOfKernel(task_.kernels[i], *device);
+      report.kernels[i].compiler_estimate_seconds =
+          CompilerEstimateSeconds(task_.kernels[i], *device);
+    }
+  }
   std::vector<std::string> words;
   for (const std::string& argument : context_.arguments) words.push_back(ShellWord(argument));
   report.commands.reproduce = absl::StrJoin(words, " ");

@@ -1,0 +1,90 @@
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "hardware/atomic_file.h"
+#include "hlo/read_module.h"
+#include "hlo/verifier.h"
+#include "tuner/command_status.h"
+#include "tuner/commands.h"
+
+namespace autotune {
+namespace {
+
+constexpr char kExamples[] = R"(
+Examples:
+  autotune convert program.hlo --to pb --out program.pb
+  autotune convert module_0001.hlo.pb --to hlo --out -
+
+Forms: hlo (text), pb (HloModuleProto), hloproto (HloProto), pbtxt (protobuf text). The form of the
+input is told from its content; --format forces one.)";
+
+struct ConvertOptions {
+  std::string input;
+  std::string to;
+  std::string out;
+  std::string format = "auto";
+  bool keep_unknown = false;
+};
+
+std::optional<HloFormat> OutputFormat(const std::string& name) {
+  const std::optional<HloFormat> format = HloFormatFromName(name);
+  for (HloFormat allowed :
+       {HloFormat::kText, HloFormat::kModuleProto, HloFormat::kHloProto, HloFormat::kTextProto}) {
+    if (format == allowed) return format;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::string> Convert(const ConvertOptions& options) {
+  const std::optional<HloFormat> to = OutputFormat(options.to);
+  if (!to) {
+    return WithExitCode(kExitWrongUse,
+                        absl::InvalidArgumentError(absl::StrCat(
+                            "--to takes hlo, pb, hloproto or pbtxt; got \"", options.to, "\"")));
+  }
+  const std::optional<HloFormat> from = HloFormatFromName(options.format);
+  if (!from) {
+    return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(absl::StrCat(
+                                           "--format: there is no form \"", options.format, "\"")));
+  }
+  absl::StatusOr<ReadModuleResult> read =
+      ReadModuleFile(options.input, {.format = *from, .keep_unknown = options.keep_unknown});
+  if (!read.ok()) return WithExitCode(kExitBadInput, read.status());
+  absl::Status valid = VerifyStatus(*read->module, options.input);
+  if (!valid.ok()) return WithExitCode(kExitBadInput, valid);
+  return WriteModule(*read->module, *to);
+}
+
+int RunConvert(const ConvertOptions& options, CommandContext& context) {
+  absl::StatusOr<std::string> converted = Convert(options);
+  if (!converted.ok()) return context.Fail(converted.status());
+  if (options.out == "-") {
+    context.out << *converted;
+    return kExitDone;
+  }
+  const absl::Status written = WriteFileAtomically(options.out, *converted);
+  return written.ok() ? kExitDone : context.Fail(WithExitCode(kExitBroken, written));
+}
+
+}  // namespace
+
+void AddConvertCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* command = app.add_subcommand("convert", "Between text and protobuf forms of HLO");
+  auto options = std::make_shared<ConvertOptions>();
+  command->add_option("IN", options->input, "The program; - is standard input")->required();
+  command->add_option("--to", options->to, "hlo, pb, hloproto or pbtxt")->required();
+  command->add_option("--out", options->out, "File to write; - is standard output")->required();
+  command->add_option("--format", options->format, "Of the input")->capture_default_str();
+  command->add_flag("--keep-unknown", options->keep_unknown,
+                    "Accept attributes and opcodes of a newer XLA");
+  command->footer(kExamples);
+  command->callback([options, &context] { context.exit_code = RunConvert(*options, context); });
+}
+
+}  // namespace autotune

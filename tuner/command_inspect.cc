@@ -1,0 +1,63 @@
+#include <memory>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+#include "tuner/command_status.h"
+#include "tuner/commands.h"
+#include "tuner/inspection.h"
+#include "tuner/program.h"
+
+namespace autotune {
+namespace {
+
+constexpr char kExamples[] = R"(
+Examples:
+  autotune inspect program.hlo --target v3
+  autotune inspect program.hlo --target v5e --limit 0 --json
+
+The roofline is the larger of FLOPs at the bfloat16 peak and HBM bytes at the bandwidth of one core.
+"compiler" is the compiler's own estimate of the tile that it chose, "analytical" this program's.)";
+
+struct InspectOptions {
+  std::string program;
+  std::string target;
+  int64_t limit = 40;
+  bool json = false;
+};
+
+int RunInspect(const InspectOptions& options, CommandContext& context) {
+  absl::StatusOr<Program> program = LoadProgram(options.program);
+  if (!program.ok()) return context.Fail(program.status());
+  absl::StatusOr<Inspection> inspection = Inspect(*program, options.target);
+  if (!inspection.ok()) return context.Fail(inspection.status());
+  for (const std::string& warning : program->warnings) {
+    context.err << "warning: " << warning << "\n";
+  }
+  if (options.json) {
+    context.out << InspectionJson(*inspection).dump(2) << "\n";
+  } else {
+    context.out << InspectionText(*inspection, options.limit);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddInspectCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* command =
+      app.add_subcommand("inspect", "Kernels, what they cost and where the time goes");
+  auto options = std::make_shared<InspectOptions>();
+  command->add_option("PROGRAM", options->program, "HLO text or protobuf, or a recording")
+      ->required();
+  command->add_option("--target", options->target,
+                      "v2, v3, v4, v5e, v5p, v6e or v7x [the recording's, else v5e]");
+  command->add_option("--limit", options->limit, "Kernels to show, dearest first; 0 shows all")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "One JSON document on standard output");
+  command->footer(kExamples);
+  command->callback([options, &context] { context.exit_code = RunInspect(*options, context); });
+}
+
+}  // namespace autotune
