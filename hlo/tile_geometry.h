@@ -125,7 +125,8 @@ struct TileEvaluation {
   double bytes_written = 0;
   double bytes_per_iteration = 0;
   // VMEM that the kernel needs: windows in HBM twice where they move (one is in use while the other
-  // is in flight), else once, and the accumulator of a contraction that is cut.
+  // is in flight), else once, and the scratch of a convolution. A bound from below: the compiler
+  // may use more, up to a third.
   int64_t vmem_bytes = 0;
   // Share of the hero's tile space that is padding: 0 when bounds divide the shape and tiles are
   // full. In [0, 1).
@@ -195,7 +196,7 @@ class TileGeometry {
 
   void SetSteps(const TileBounds& bounds, TileEvaluation* result) const;
   void AddOperand(const TileOperand& operand, TileEvaluation* result) const;
-  int64_t AccumulatorBytes(const TileEvaluation& tile) const;
+  int64_t ScratchBytes(const TileEvaluation& tile) const;
 
   HeroKind hero_kind_ = HeroKind::kElementwise;
   std::string hero_name_;
@@ -208,7 +209,8 @@ class TileGeometry {
   std::optional<MatrixWork> matrix_work_;
   // Of the hero's first operand, in physical order; empty if the compiler gives no input bounds.
   Windows hero_input_;
-  uint32_t reduced_mask_ = 0;
+  int hero_input_bits_ = 32;
+  int hero_kernel_bits_ = 32;
 };
 
 }  // namespace autotune

@@ -211,7 +211,7 @@ absl::Status TileGeometryBuilder::FindHero() {
     hero_ = reduce;
   } else {
     const HloInstruction* root = ResultInstruction(operation_, 0);
-    moves_data = moves_data && !IsElementwise(root->opcode());
+    moves_data = MovesData(root->opcode()) || (moves_data && !IsElementwise(root->opcode()));
     geometry_.hero_kind_ = moves_data ? HeroKind::kDataMovement : HeroKind::kElementwise;
     hero_ = root;
   }
@@ -227,6 +227,8 @@ absl::Status TileGeometryBuilder::BuildConvolution() {
   geometry_.loops_ = std::move(loops->loops);
   geometry_.tied_output_ = std::move(loops->tied_output);
   geometry_.matrix_work_ = std::move(loops->work);
+  geometry_.hero_input_bits_ = BitWidth(hero_->operand(0).shape().element_type());
+  geometry_.hero_kernel_bits_ = BitWidth(hero_->operand(1).shape().element_type());
   propagation_.Set(*hero_, std::move(loops->output));
   propagation_.Set(hero_->operand(0), std::move(loops->input));
   propagation_.Set(hero_->operand(1), std::move(loops->kernel));
@@ -371,9 +373,6 @@ TileOperand MakeOperand(const Shape& shape, const Windows* windows) {
 }  // namespace
 
 void TileGeometryBuilder::SetHeroInput() {
-  for (size_t l = 0; l < geometry_.loops_.size(); ++l) {
-    if (geometry_.loops_[l].reduced) geometry_.reduced_mask_ |= uint32_t{1} << l;
-  }
   const bool windowed = geometry_.hero_kind_ == HeroKind::kConvolution ||
                         geometry_.hero_kind_ == HeroKind::kReduceWindow ||
                         hero_->opcode() == HloOpcode::kCopy;
@@ -389,6 +388,7 @@ void TileGeometryBuilder::AddOperands() {
   for (const HloInstruction* parameter : operation_.operands()) {
     if (!parameter->shape().IsArray() || !seen.insert(parameter).second) continue;
     if (parameter->shape().ElementsIn() == 0) continue;
+    if (parameter->opcode() != HloOpcode::kParameter) continue;
     TileOperand operand = MakeOperand(parameter->shape(), propagation_.Find(*parameter));
     operand.index = static_cast<int>(parameter->parameter_number());
     geometry_.operands_.push_back(std::move(operand));
