@@ -222,35 +222,28 @@ std::optional<json> BudgetChart(const TuningReport& report) {
   return KernelBars(report, order, series, {.label = "measurements", .format = "count"}, true);
 }
 
-std::optional<json> TimeSplitChart(const TuningReport& report) {
+std::optional<json> TimeSplitChart(const TuningReport& report, TimeOf of) {
   const TimeSplit& time = report.time;
-  const bool device = time.device_compile + time.device_run > 0;
-  if (!(time.load + time.search + time.measure + time.store > 0) && !device) return std::nullopt;
+  std::vector<std::pair<const char*, double>> parts = {{"compiling", time.device_compile},
+                                                       {"running", time.device_run}};
+  if (of == TimeOf::kHost) {
+    parts = {{"reading the program", time.load},
+             {"proposing and ranking", time.search},
+             {"measuring", time.measure},
+             {"storing records", time.store}};
+  }
   json spec = {{"kind", "bars"},
                {"stacked", true},
                {"value", ToJson(ChartAxis{.label = "time", .format = "seconds"})},
-               {"categories", {"this machine"}},
+               {"categories", {of == TimeOf::kHost ? "this machine" : "device"}},
                {"series", json::array()}};
-  if (device) {
-    spec["categories"].push_back(report.backend == "replay" ? "device (simulated)" : "device");
+  int color = of == TimeOf::kHost ? 0 : 4;
+  double total = 0;
+  for (const auto& [name, seconds] : parts) {
+    total += seconds;
+    spec["series"].push_back({{"name", name}, {"color", color++}, {"values", {Rounded(seconds)}}});
   }
-  const std::vector<std::pair<const char*, double>> host = {{"reading the program", time.load},
-                                                            {"proposing and ranking", time.search},
-                                                            {"measuring", time.measure},
-                                                            {"storing records", time.store}};
-  int color = 0;
-  for (const auto& [name, seconds] : host) {
-    json values = {Rounded(seconds)};
-    if (device) values.push_back(json());
-    spec["series"].push_back({{"name", name}, {"color", color++}, {"values", values}});
-  }
-  if (device) {
-    spec["series"].push_back({{"name", "compiling"},
-                              {"color", color++},
-                              {"values", {json(), Rounded(time.device_compile)}}});
-    spec["series"].push_back(
-        {{"name", "running"}, {"color", color++}, {"values", {json(), Rounded(time.device_run)}}});
-  }
+  if (!(total > 0)) return std::nullopt;
   return spec;
 }
 

@@ -29,14 +29,15 @@ std::optional<nlohmann::json> PredictionChart(const TuningReport& report, const 
 // Measurements per kernel by role, at most 15 kernels.
 std::optional<nlohmann::json> BudgetChart(const TuningReport& report);
 
-// Where host and device spent their time.
-std::optional<nlohmann::json> TimeSplitChart(const TuningReport& report);
+// What the machine that tuned, or the device, spent its time on.
+enum class TimeOf { kHost, kDevice };
+std::optional<nlohmann::json> TimeSplitChart(const TuningReport& report, TimeOf of);
 
 // Candidates per kernel by what became of them, at most 15 kernels.
 std::optional<nlohmann::json> FateChart(const TuningReport& report);
 
-// Arithmetic intensity against performance of every kernel, before and after, under the device's
-// roofs, which follow from the kernels' own roofline bounds.
+// Arithmetic intensity against performance of every kernel with a known cost, before and after,
+// under the roofs of memory and arithmetic of one core of the device.
 std::optional<nlohmann::json> RooflineChart(const TuningReport& report);
 
 // The height in pixels of a chart with a bar for each category.

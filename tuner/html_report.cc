@@ -24,6 +24,7 @@ namespace {
 using nlohmann::json;
 
 constexpr char kNone[] = "–";
+constexpr int kOneBarHeight = 170;
 constexpr size_t kKeyShown = 120;  // longest configuration in the table of candidates
 
 std::string SecondsOf(const std::optional<ConfigResult>& result) {
@@ -79,7 +80,7 @@ void AddHeadline(const TuningReport& report, HtmlPage& page) {
   }
   page.Card(Replays(report) ? "Device time (simulated)" : "Device time",
             FormatSeconds(report.time.device_compile + report.time.device_run),
-            absl::StrCat(FormatSeconds(report.wall_seconds), " on this machine"));
+            absl::StrFormat("%.2f s on this machine", report.wall_seconds));
   page.EndCards();
   std::vector<std::string> notes = report.warnings;
   if (report.outcome == RunOutcome::kInterrupted) {
@@ -230,8 +231,12 @@ void AddSpending(const TuningReport& report, HtmlPage& page) {
     const int height = BarChartHeight(*chart);
     page.Chart("Measurements per kernel", "", *std::move(chart), height);
   }
-  if (auto chart = TimeSplitChart(report)) {
-    page.Chart("Time", "", *std::move(chart), 200);
+  if (auto chart = TimeSplitChart(report, TimeOf::kHost)) {
+    page.Chart("Time on this machine", "", *std::move(chart), kOneBarHeight);
+  }
+  if (auto chart = TimeSplitChart(report, TimeOf::kDevice)) {
+    page.Chart(Replays(report) ? "Device time (simulated)" : "Device time", "", *std::move(chart),
+               kOneBarHeight);
   }
   page.EndCharts();
 }

@@ -34,13 +34,16 @@
     ratio: (v) => trimmed(significant(v, 4)) + 'x',
   };
   // On an axis: no more digits than needed.
+  const short = (v, units) => {
+    if (v === 0) return '0';
+    const [number, unit] = scaled(v, 3, units).split(' ');
+    return trimmed(number) + (unit ? ' ' + unit : '');
+  };
   const tickFormats = {
     number: formats.number,
     count: formats.count,
-    seconds: (v) => v === 0 ? '0' :
-        trimmed(scaled(v, 3, kSeconds).split(' ')[0]) + ' ' + scaled(v, 3, kSeconds).split(' ')[1],
-    quantity: (v) => v === 0 ? '0' : trimmed(scaled(v, 3, kQuantities).split(' ')[0]) +
-        (scaled(v, 3, kQuantities).split(' ')[1] || ''),
+    seconds: (v) => short(v, kSeconds),
+    quantity: (v) => short(v, kQuantities),
     ratio: (v) => trimmed(significant(v, 3)) + 'x',
   };
 
@@ -79,7 +82,7 @@
     const color = series.color === 'soft' ? variable('soft') : seriesColor(series.color || 0);
     const line = {
       label: series.name, borderColor: color, backgroundColor: color, borderWidth: 2,
-      pointRadius: 0, pointHitRadius: 8, tension: 0, format: series.format,
+      pointRadius: 0, pointHitRadius: 8, tension: 0,
       borderDash: series.dashed ? [6, 4] : [], stepped: series.step ? 'before' : false,
     };
     if (series.mode === 'points') {
@@ -156,7 +159,7 @@
         },
       },
     };
-    options.plugins.legend.labels.boxHeight = 10;
+    Object.assign(options.plugins.legend.labels, {boxWidth: 14, boxHeight: 10});
     options.plugins.tooltip.callbacks = {
       label: (item) => `${item.dataset.label}: ${format(item.raw)}`,
     };
@@ -278,6 +281,10 @@
       position.textContent = kept.length ?
           `${formats.count(page * kPage + 1)}–${formats.count(last)} of ${formats.count(kept.length)}` :
           'none';
+      [...table.tHead.rows[0].cells].forEach((cell, i) => {
+        if (i === sortBy) cell.setAttribute('aria-sort', descending ? 'descending' : 'ascending');
+        else cell.removeAttribute('aria-sort');
+      });
       document.getElementById('candidate-previous').disabled = page === 0;
       document.getElementById('candidate-next').disabled = last === kept.length;
     };
@@ -287,6 +294,7 @@
       const cell = document.createElement('th');
       cell.className = column.class === 'n' ? 'n' : '';
       const button = document.createElement('button');
+      button.type = 'button';
       button.textContent = column.title;
       button.addEventListener('click', () => {
         descending = sortBy === i ? !descending : false;
