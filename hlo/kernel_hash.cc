@@ -125,6 +125,8 @@ bool IsLeftOut(const Proto& attributes, int number) {
       return !absl::StrContains(attributes.comparison_type(), "TOTALORDER");
     case Proto::kResultAccuracyFieldNumber:
       return attributes.result_accuracy().ByteSizeLong() == 0;
+    case Proto::kSparsityConfigFieldNumber:  // newer versions of XLA write an empty one
+      return attributes.sparsity_config().ByteSizeLong() == 0;
     default:
       return false;
   }

@@ -123,6 +123,7 @@ bool TextParser::Double(double* value) {
       break;
     case Token::kInt:
       *value = static_cast<double>(lexer_.int_value());
+      if (*value == 0 && lexer_.raw()[0] == '-') *value = -0.0;
       break;
     case Token::kNegInf:
       *value = -std::numeric_limits<double>::infinity();
