@@ -231,9 +231,8 @@ void CostVisitor::Visit(const HloInstruction& instruction) {
       return;
     case HloOpcode::kRng:
     case HloOpcode::kRngBitGenerator:
-      ForEachArray(instruction.shape(), [this](const Shape& array) {
-        entry_->cost.transcendentals += Elements(array);
-      });
+      ForEachArray(instruction.shape(),
+                   [this](const Shape& array) { entry_->cost.transcendentals += Elements(array); });
       return;
     case HloOpcode::kSort: {
       const double elements =
@@ -422,8 +421,7 @@ double CostVisitor::ParameterReadBytes(const HloInstruction& parameter) {
   double bytes = 0;
   bool read_whole = false;
   for (const HloInstruction* user : parameter.users()) {
-    const bool is_first_operand =
-        user->operand_count() > 0 && &user->operand(0) == &parameter;
+    const bool is_first_operand = user->operand_count() > 0 && &user->operand(0) == &parameter;
     switch (user->opcode()) {
       case HloOpcode::kFusion:
         for (int64_t i = 0; i < user->operand_count(); ++i) {
@@ -500,8 +498,8 @@ void CostVisitor::VisitFusion(const HloInstruction& fusion) {
   cost.bytes_accessed = output_bytes;
 
   for (const HloInstruction* instruction : fused.instructions()) {
-    const bool is_large_constant = instruction->opcode() == HloOpcode::kConstant &&
-                                   instruction->shape().ElementsIn() > 1;
+    const bool is_large_constant =
+        instruction->opcode() == HloOpcode::kConstant && instruction->shape().ElementsIn() > 1;
     if (is_large_constant) cost.bytes_accessed += CostBytes(instruction->shape());
   }
   const int64_t parameters =

@@ -12,7 +12,8 @@ namespace autotune {
 // What executing something once costs, whatever the device. Counts are doubles because products of
 // extents exceed int64.
 struct Cost {
-  // Arithmetic operations; a fused multiply-add is two. Transcendental functions are not among them.
+  // Arithmetic operations; a fused multiply-add is two. Transcendental functions are not among
+  // them.
   double flops = 0;
   // Evaluations of exp, log, tanh, sqrt, ... and draws of random numbers.
   double transcendentals = 0;

@@ -102,9 +102,9 @@ double ConvolutionFlops(const HloInstruction& convolution) {
   const Shape& output = convolution.shape();
 
   double positions = 1;
-  const int spatial_rank =
-      std::min({attributes.window().dimensions_size(), numbers.input_spatial_dimensions_size(),
-                numbers.kernel_spatial_dimensions_size(), numbers.output_spatial_dimensions_size()});
+  const int spatial_rank = std::min(
+      {attributes.window().dimensions_size(), numbers.input_spatial_dimensions_size(),
+       numbers.kernel_spatial_dimensions_size(), numbers.output_spatial_dimensions_size()});
   for (int i = 0; i < spatial_rank; ++i) {
     const SpatialExtents extents = {Extent(input, numbers.input_spatial_dimensions(i)),
                                     Extent(kernel, numbers.kernel_spatial_dimensions(i)),

@@ -21,37 +21,68 @@ absl::string_view NumberBytes(const google::protobuf::RepeatedField<T>& values) 
 // The bytes of the elements as the message holds them: adopted, not copied.
 absl::string_view ElementBytes(const proto::LiteralProto& p, ElementType type) {
   switch (type) {
-    case proto::PRED: return NumberBytes(p.preds());
-    case proto::S32: return NumberBytes(p.s32s());
-    case proto::S64: return NumberBytes(p.s64s());
-    case proto::U32: return NumberBytes(p.u32s());
-    case proto::U64: return NumberBytes(p.u64s());
-    case proto::F32: return NumberBytes(p.f32s());
-    case proto::F64: return NumberBytes(p.f64s());
-    case proto::C64: return NumberBytes(p.c64s());
-    case proto::C128: return NumberBytes(p.c128s());
-    case proto::S1: return p.s1s();
-    case proto::U1: return p.u1s();
-    case proto::S2: return p.s2s();
-    case proto::U2: return p.u2s();
-    case proto::S4: return p.s4s();
-    case proto::U4: return p.u4s();
-    case proto::S8: return p.s8s();
-    case proto::U8: return p.u8s();
-    case proto::S16: return p.s16s();
-    case proto::U16: return p.u16s();
-    case proto::F16: return p.f16s();
-    case proto::BF16: return p.bf16s();
-    case proto::F4E2M1FN: return p.f4e2m1fns();
-    case proto::F8E3M4: return p.f8e3m4s();
-    case proto::F8E4M3: return p.f8e4m3s();
-    case proto::F8E4M3FN: return p.f8e4m3fns();
-    case proto::F8E4M3B11FNUZ: return p.f8e4m3b11fnuzs();
-    case proto::F8E4M3FNUZ: return p.f8e4m3fnuzs();
-    case proto::F8E5M2: return p.f8e5m2s();
-    case proto::F8E5M2FNUZ: return p.f8e5m2fnuzs();
-    case proto::F8E8M0FNU: return p.f8e8m0fnus();
-    default: return {};
+    case proto::PRED:
+      return NumberBytes(p.preds());
+    case proto::S32:
+      return NumberBytes(p.s32s());
+    case proto::S64:
+      return NumberBytes(p.s64s());
+    case proto::U32:
+      return NumberBytes(p.u32s());
+    case proto::U64:
+      return NumberBytes(p.u64s());
+    case proto::F32:
+      return NumberBytes(p.f32s());
+    case proto::F64:
+      return NumberBytes(p.f64s());
+    case proto::C64:
+      return NumberBytes(p.c64s());
+    case proto::C128:
+      return NumberBytes(p.c128s());
+    case proto::S1:
+      return p.s1s();
+    case proto::U1:
+      return p.u1s();
+    case proto::S2:
+      return p.s2s();
+    case proto::U2:
+      return p.u2s();
+    case proto::S4:
+      return p.s4s();
+    case proto::U4:
+      return p.u4s();
+    case proto::S8:
+      return p.s8s();
+    case proto::U8:
+      return p.u8s();
+    case proto::S16:
+      return p.s16s();
+    case proto::U16:
+      return p.u16s();
+    case proto::F16:
+      return p.f16s();
+    case proto::BF16:
+      return p.bf16s();
+    case proto::F4E2M1FN:
+      return p.f4e2m1fns();
+    case proto::F8E3M4:
+      return p.f8e3m4s();
+    case proto::F8E4M3:
+      return p.f8e4m3s();
+    case proto::F8E4M3FN:
+      return p.f8e4m3fns();
+    case proto::F8E4M3B11FNUZ:
+      return p.f8e4m3b11fnuzs();
+    case proto::F8E4M3FNUZ:
+      return p.f8e4m3fnuzs();
+    case proto::F8E5M2:
+      return p.f8e5m2s();
+    case proto::F8E5M2FNUZ:
+      return p.f8e5m2fnuzs();
+    case proto::F8E8M0FNU:
+      return p.f8e8m0fnus();
+    default:
+      return {};
   }
 }
 
@@ -68,9 +99,9 @@ absl::StatusOr<const Literal*> ReadLiteral(const proto::LiteralProto& source,
   if (literal->shape->IsTuple()) {
     if (static_cast<size_t>(source.tuple_literals_size()) !=
         literal->shape->tuple_shapes().size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a literal of shape ", literal->shape->ToString(), " has ",
-                       source.tuple_literals_size(), " parts"));
+      return absl::InvalidArgumentError(absl::StrCat("a literal of shape ",
+                                                     literal->shape->ToString(), " has ",
+                                                     source.tuple_literals_size(), " parts"));
     }
     std::vector<const Literal*> parts;
     for (const proto::LiteralProto& part : source.tuple_literals()) {
@@ -86,9 +117,9 @@ absl::StatusOr<const Literal*> ReadLiteral(const proto::LiteralProto& source,
   literal->data = ElementBytes(source, literal->shape->element_type());
   if (!count.has_value() || *count > 0) literal->elided = literal->data.empty();
   const int64_t width = ByteWidth(literal->shape->element_type());
-  if (literal->elided || (count.has_value() && static_cast<int64_t>(literal->data.size()) / width ==
-                                                   *count &&
-                          static_cast<int64_t>(literal->data.size()) % width == 0)) {
+  if (literal->elided ||
+      (count.has_value() && static_cast<int64_t>(literal->data.size()) / width == *count &&
+       static_cast<int64_t>(literal->data.size()) % width == 0)) {
     return literal;
   }
   return absl::InvalidArgumentError(

@@ -29,8 +29,9 @@ struct ConvolutionExtents {
 absl::Status CheckGroups(const ConvolutionExtents& e, int64_t feature_groups,
                          int64_t batch_groups) {
   if (feature_groups < 1 || batch_groups < 1 || (feature_groups > 1 && batch_groups > 1)) {
-    return Invalid("feature_group_count and batch_group_count must be positive, and one of them 1; ",
-                   "got ", feature_groups, " and ", batch_groups);
+    return Invalid(
+        "feature_group_count and batch_group_count must be positive, and one of them 1; ", "got ",
+        feature_groups, " and ", batch_groups);
   }
   if (e.input_feature != Shape::kUnbounded && e.kernel_input_feature != Shape::kUnbounded) {
     if (e.kernel_input_feature > e.input_feature / feature_groups ||
@@ -40,14 +41,15 @@ absl::Status CheckGroups(const ConvolutionExtents& e, int64_t feature_groups,
                      " times the kernel's ", e.kernel_input_feature);
     }
   }
-  if (e.kernel_output_feature % feature_groups != 0 || e.kernel_output_feature % batch_groups != 0) {
+  if (e.kernel_output_feature % feature_groups != 0 ||
+      e.kernel_output_feature % batch_groups != 0) {
     return Invalid("the kernel's ", e.kernel_output_feature,
                    " output features are not a multiple of the group count ",
                    std::max(feature_groups, batch_groups));
   }
   if (e.input_batch != Shape::kUnbounded && e.input_batch % batch_groups != 0) {
-    return Invalid("the batch of ", e.input_batch, " is not a multiple of batch_group_count=",
-                   batch_groups);
+    return Invalid("the batch of ", e.input_batch,
+                   " is not a multiple of batch_group_count=", batch_groups);
   }
   return absl::OkStatus();
 }

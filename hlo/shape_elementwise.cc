@@ -148,8 +148,9 @@ Result Elementwise(const ShapeInferenceInput& input) {
   const unsigned allowed = AllowedTypes(input.opcode);
   for (const Shape* operand : input.operands) {
     if (!DimensionsAgree(*operand, result)) {
-      return Invalid("operands of ", HloOpcodeName(input.opcode), " have different extents: ",
-                     result.ToString(false), " and ", operand->ToString(false));
+      return Invalid("operands of ", HloOpcodeName(input.opcode),
+                     " have different extents: ", result.ToString(false), " and ",
+                     operand->ToString(false));
     }
     if (!TypesAgree(operand->element_type(), result.element_type())) {
       return Invalid("operands of ", HloOpcodeName(input.opcode),
@@ -162,7 +163,8 @@ Result Elementwise(const ShapeInferenceInput& input) {
     }
     result.set_element_type(WiderType(result.element_type(), operand->element_type()));
     for (int64_t d = 0; d < result.rank(); ++d) {
-      if (result.dimensions(d) == Shape::kUnbounded) result.set_dimension(d, operand->dimensions(d));
+      if (result.dimensions(d) == Shape::kUnbounded)
+        result.set_dimension(d, operand->dimensions(d));
     }
   }
   result.set_layout(Layout::Default(result.rank()));

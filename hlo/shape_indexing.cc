@@ -25,9 +25,8 @@ std::vector<int64_t> Joined(const Numbers& a, const Numbers& b) {
 // Start indices from operand `first` on: one rank-1 array, or a scalar for each dimension.
 absl::Status CheckStartIndices(const ShapeInferenceInput& input, size_t first, int64_t rank) {
   const size_t count = input.operands.size() - first;
-  const bool is_vector =
-      count == 1 && input.operands[first]->rank() == 1 &&
-      ExtentsAgree(input.operands[first]->dimensions(0), rank);
+  const bool is_vector = count == 1 && input.operands[first]->rank() == 1 &&
+                         ExtentsAgree(input.operands[first]->dimensions(0), rank);
   bool are_scalars = static_cast<int64_t>(count) == rank;
   for (size_t i = first; i < input.operands.size(); ++i) {
     if (!IsIntegral(input.operands[i]->element_type())) {
@@ -44,10 +43,10 @@ absl::Status CheckStartIndices(const ShapeInferenceInput& input, size_t first, i
 // What gather and scatter say about their indices in the same way.
 struct IndexNumbers {
   int64_t index_vector_dim;
-  const Numbers& operand_dims;             // start_index_map, scatter_dims_to_operand_dims
+  const Numbers& operand_dims;  // start_index_map, scatter_dims_to_operand_dims
   const Numbers& operand_batching_dims;
   const Numbers& indices_batching_dims;
-  const Numbers& removed_dims;             // collapsed_slice_dims, inserted_window_dims
+  const Numbers& removed_dims;  // collapsed_slice_dims, inserted_window_dims
 };
 
 absl::Status CheckIndexNumbers(const IndexNumbers& n, const Shape& operand, const Shape& indices) {
@@ -61,8 +60,8 @@ absl::Status CheckIndexNumbers(const IndexNumbers& n, const Shape& operand, cons
   const int64_t vector_size =
       n.index_vector_dim == indices.rank() ? 1 : indices.dimensions(n.index_vector_dim);
   if (!ExtentsAgree(vector_size, n.operand_dims.size())) {
-    return Invalid("the index vectors have ", vector_size, " elements, but ",
-                   n.operand_dims.size(), " dimensions are indexed");
+    return Invalid("the index vectors have ", vector_size, " elements, but ", n.operand_dims.size(),
+                   " dimensions are indexed");
   }
   AUTOTUNE_RETURN_IF_ERROR(CheckDimensionNumbers(
       "the index map", Joined(n.operand_dims, n.operand_batching_dims), operand.rank()));
@@ -140,8 +139,8 @@ Result Transpose(const ShapeInferenceInput& input) {
 Result Reverse(const ShapeInferenceInput& input) {
   AUTOTUNE_RETURN_IF_ERROR(CheckOperandCount(input, 1, 1));
   AUTOTUNE_RETURN_IF_ERROR(CheckArrays(input));
-  AUTOTUNE_RETURN_IF_ERROR(CheckDimensionNumbers("dimensions of reverse", input.dimensions,
-                                                 input.operands[0]->rank()));
+  AUTOTUNE_RETURN_IF_ERROR(
+      CheckDimensionNumbers("dimensions of reverse", input.dimensions, input.operands[0]->rank()));
   return *input.operands[0];
 }
 
@@ -195,11 +194,11 @@ Result DynamicUpdateSlice(const ShapeInferenceInput& input) {
   AUTOTUNE_RETURN_IF_ERROR(CheckArrays(input));
   const Shape& operand = *input.operands[0];
   const Shape& update = *input.operands[1];
-  bool fits = update.rank() == operand.rank() &&
-              TypesAgree(update.element_type(), operand.element_type());
+  bool fits =
+      update.rank() == operand.rank() && TypesAgree(update.element_type(), operand.element_type());
   for (int64_t d = 0; fits && d < operand.rank(); ++d) {
-    fits = operand.dimensions(d) == Shape::kUnbounded ||
-           update.dimensions(d) <= operand.dimensions(d);
+    fits =
+        operand.dimensions(d) == Shape::kUnbounded || update.dimensions(d) <= operand.dimensions(d);
   }
   if (!fits) {
     return Invalid("the update ", update.ToString(false), " does not fit into ",
@@ -217,10 +216,10 @@ Result Gather(const ShapeInferenceInput& input) {
   const Shape& operand = *input.operands[0];
   const Shape& indices = *input.operands[1];
   const proto::GatherDimensionNumbers& n = input.attributes.gather_dimension_numbers();
-  AUTOTUNE_RETURN_IF_ERROR(CheckIndexNumbers(
-      {n.index_vector_dim(), n.start_index_map(), n.operand_batching_dims(),
-       n.start_indices_batching_dims(), n.collapsed_slice_dims()},
-      operand, indices));
+  AUTOTUNE_RETURN_IF_ERROR(
+      CheckIndexNumbers({n.index_vector_dim(), n.start_index_map(), n.operand_batching_dims(),
+                         n.start_indices_batching_dims(), n.collapsed_slice_dims()},
+                        operand, indices));
   const Numbers& sizes = input.attributes.gather_slice_sizes();
   if (sizes.size() != operand.rank()) {
     return Invalid("gather from an array of rank ", operand.rank(), " gives ", sizes.size(),
@@ -233,8 +232,7 @@ Result Gather(const ShapeInferenceInput& input) {
       return Invalid("gather slice size ", sizes[d], " of dimension ", d, " does not fit ",
                      operand.ToString(false));
     }
-    const bool removed =
-        Holds(n.collapsed_slice_dims(), d) || Holds(n.operand_batching_dims(), d);
+    const bool removed = Holds(n.collapsed_slice_dims(), d) || Holds(n.operand_batching_dims(), d);
     if (removed && sizes[d] > 1) {
       return Invalid("gather leaves out dimension ", d, ", whose slice size is ", sizes[d]);
     }
@@ -281,8 +279,7 @@ Result Scatter(const ShapeInferenceInput& input) {
         operand, indices));
     const int64_t window_rank =
         operand.rank() - n.inserted_window_dims_size() - n.input_batching_dims_size();
-    if (n.update_window_dims_size() != window_rank ||
-        updates.rank() != batch_rank + window_rank ||
+    if (n.update_window_dims_size() != window_rank || updates.rank() != batch_rank + window_rank ||
         !TypesAgree(updates.element_type(), operand.element_type())) {
       return Invalid("the updates ", updates.ToString(false), " of scatter do not fit the operand ",
                      operand.ToString(false), " and indices ", indices.ToString(false));

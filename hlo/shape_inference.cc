@@ -199,7 +199,8 @@ MaybeShape InferShape(const ShapeInferenceInput& input) {
     case HloOpcode::kBatchNormGrad:
       return Lift(shape_rules::BatchNorm(input));
     default:
-      if (IsElementwise(input.opcode) && input.opcode != HloOpcode::kCopy) return Lift(shape_rules::Elementwise(input));
+      if (IsElementwise(input.opcode) && input.opcode != HloOpcode::kCopy)
+        return Lift(shape_rules::Elementwise(input));
       return InferStructural(input);
   }
 }

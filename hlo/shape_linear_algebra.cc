@@ -9,8 +9,8 @@ namespace autotune::shape_rules {
 namespace {
 
 absl::Status CheckSquare(const Shape& matrix, absl::string_view what) {
-  if (matrix.rank() >= 2 && ExtentsAgree(matrix.dimensions(matrix.rank() - 1),
-                                         matrix.dimensions(matrix.rank() - 2))) {
+  if (matrix.rank() >= 2 &&
+      ExtentsAgree(matrix.dimensions(matrix.rank() - 1), matrix.dimensions(matrix.rank() - 2))) {
     return absl::OkStatus();
   }
   return Invalid("the matrix of ", what, " must be square, got ", matrix.ToString(false));
@@ -77,8 +77,7 @@ Result TriangularSolve(const ShapeInferenceInput& input) {
   const bool left = input.attributes.triangular_solve_options().left_side();
   if (a.rank() != b.rank() || !TypesAgree(a.element_type(), b.element_type()) ||
       !ExtentsAgree(a.dimensions(a.rank() - 1), b.dimensions(b.rank() - (left ? 2 : 1)))) {
-    return Invalid("triangular-solve cannot solve ", a.ToString(false), " for ",
-                   b.ToString(false));
+    return Invalid("triangular-solve cannot solve ", a.ToString(false), " for ", b.ToString(false));
   }
   return b;
 }

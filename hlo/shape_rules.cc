@@ -15,11 +15,10 @@ Shape ResultArray(ElementType type, absl::Span<const int64_t> dimensions) {
 absl::Status CheckOperandCount(const ShapeInferenceInput& input, size_t at_least, size_t at_most) {
   const size_t count = input.operands.size();
   if (count >= at_least && count <= at_most) return absl::OkStatus();
-  const std::string wanted =
-      at_least == at_most ? absl::StrCat(at_least)
-      : at_most == std::numeric_limits<size_t>::max()
-          ? absl::StrCat("at least ", at_least)
-          : absl::StrCat(at_least, " to ", at_most);
+  const std::string wanted = at_least == at_most ? absl::StrCat(at_least)
+                             : at_most == std::numeric_limits<size_t>::max()
+                                 ? absl::StrCat("at least ", at_least)
+                                 : absl::StrCat(at_least, " to ", at_most);
   return Invalid(HloOpcodeName(input.opcode), " takes ", wanted, " operand(s), got ", count);
 }
 
@@ -60,9 +59,7 @@ bool DimensionsAgree(const Shape& a, const Shape& b) {
                     b.dimensions().end(), ExtentsAgree);
 }
 
-bool TypesAgree(ElementType a, ElementType b) {
-  return a == b || (IsFloating(a) && IsFloating(b));
-}
+bool TypesAgree(ElementType a, ElementType b) { return a == b || (IsFloating(a) && IsFloating(b)); }
 
 ElementType WiderType(ElementType a, ElementType b) { return BitWidth(a) >= BitWidth(b) ? a : b; }
 

@@ -31,14 +31,13 @@ absl::StatusOr<int64_t> WindowedExtent(int64_t base, const proto::WindowDimensio
   }
   if (window.size() < 0 || window.stride() < 0 || window.window_dilation() < 0 ||
       window.base_dilation() < 0) {
-    return absl::InvalidArgumentError(
-        "a window's size, stride and dilations must not be negative");
+    return absl::InvalidArgumentError("a window's size, stride and dilations must not be negative");
   }
   const int64_t stride = std::max<int64_t>(1, window.stride());
   const int64_t padded = Dilated(base, std::max<int64_t>(1, window.base_dilation())) +
                          window.padding_low() + window.padding_high();
-  const int64_t size = Dilated(std::max<int64_t>(1, window.size()),
-                               std::max<int64_t>(1, window.window_dilation()));
+  const int64_t size =
+      Dilated(std::max<int64_t>(1, window.size()), std::max<int64_t>(1, window.window_dilation()));
   return padded < size ? 0 : (padded - size) / stride + 1;
 }
 
@@ -70,13 +69,12 @@ absl::Status CheckReductionOperands(const ShapeInferenceInput& input) {
   }
   for (size_t i = 0; i < arrays; ++i) {
     if (!DimensionsAgree(*input.operands[i], *input.operands[0])) {
-      return Invalid("the arrays of ", HloOpcodeName(input.opcode), " have different extents: ",
-                     input.operands[0]->ToString(false), " and ",
+      return Invalid("the arrays of ", HloOpcodeName(input.opcode),
+                     " have different extents: ", input.operands[0]->ToString(false), " and ",
                      input.operands[i]->ToString(false));
     }
     const Shape& init = *input.operands[arrays + i];
-    if (!init.IsScalar() ||
-        !TypesAgree(init.element_type(), input.operands[i]->element_type())) {
+    if (!init.IsScalar() || !TypesAgree(init.element_type(), input.operands[i]->element_type())) {
       return Invalid("the initial value ", init.ToString(false), " does not fit the array ",
                      input.operands[i]->ToString(false));
     }
@@ -127,8 +125,8 @@ Result Reduce(const ShapeInferenceInput& input) {
   for (size_t i = 0; i < arrays; ++i) {
     Shape part = Shape::Array(ReducedType(input, i), {});
     for (int64_t d = 0; d < first.rank(); ++d) {
-      const bool reduced = std::find(input.dimensions.begin(), input.dimensions.end(), d) !=
-                           input.dimensions.end();
+      const bool reduced =
+          std::find(input.dimensions.begin(), input.dimensions.end(), d) != input.dimensions.end();
       if (!reduced) part.add_dimension(first.dimensions(d), first.is_dynamic_dimension(d));
     }
     part.set_layout(Layout::Default(part.rank()));
@@ -143,8 +141,7 @@ Result ReduceWindow(const ShapeInferenceInput& input) {
   AUTOTUNE_RETURN_IF_ERROR(CheckReducerResult(input, arrays));
   std::vector<Shape> parts;
   for (size_t i = 0; i < arrays; ++i) {
-    Result part =
-        Windowed(*input.operands[i], input.attributes.window(), ReducedType(input, i));
+    Result part = Windowed(*input.operands[i], input.attributes.window(), ReducedType(input, i));
     if (!part.ok()) return part.status();
     parts.push_back(*std::move(part));
   }

@@ -25,11 +25,11 @@ class ErrorList {
   std::vector<VerifierError> Release() { return std::move(errors_); }
 
  private:
-  void Add(const absl::Status& status, absl::string_view computation,
-           absl::string_view instruction, int32_t line) {
+  void Add(const absl::Status& status, absl::string_view computation, absl::string_view instruction,
+           int32_t line) {
     if (status.ok() || full()) return;
-    errors_.push_back({std::string(computation), std::string(instruction), line,
-                       std::string(status.message())});
+    errors_.push_back(
+        {std::string(computation), std::string(instruction), line, std::string(status.message())});
   }
 
   size_t limit_;
@@ -40,8 +40,7 @@ absl::Status CheckOperandCount(const HloInstruction& instruction) {
   const std::optional<int> count = HloOpcodeOperandCount(instruction.opcode());
   if (!count.has_value() || *count == instruction.operand_count()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(instruction.opcode_name(), " takes ", *count,
-                                                 " operand(s), got ",
-                                                 instruction.operand_count()));
+                                                 " operand(s), got ", instruction.operand_count()));
 }
 
 absl::Status CheckInstruction(const HloInstruction& instruction) {

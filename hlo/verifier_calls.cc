@@ -29,8 +29,8 @@ absl::Status CheckParameters(const HloComputation& computation,
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Shape& parameter = computation.parameters()[i]->shape();
     if (ShapesAgree(parameter, *arguments[i])) continue;
-    return Invalid("parameter ", i, " of '", computation.name(), "' is ",
-                   parameter.ToString(false), ", called with ", arguments[i]->ToString(false));
+    return Invalid("parameter ", i, " of '", computation.name(), "' is ", parameter.ToString(false),
+                   ", called with ", arguments[i]->ToString(false));
   }
   return absl::OkStatus();
 }
@@ -82,8 +82,8 @@ absl::Status CheckConditional(const HloInstruction& conditional) {
   }
   for (size_t i = 0; i < branches; ++i) {
     const HloComputation& branch = *conditional.called_computations()[i];
-    AUTOTUNE_RETURN_IF_ERROR(CheckParameters(
-        branch, {&conditional.operand(static_cast<int64_t>(i) + 1).shape()}));
+    AUTOTUNE_RETURN_IF_ERROR(
+        CheckParameters(branch, {&conditional.operand(static_cast<int64_t>(i) + 1).shape()}));
     if (!ShapesAgree(branch.root().shape(), conditional.shape())) {
       return Invalid("declared as ", conditional.shape().ToString(false), ", but branch '",
                      branch.name(), "' returns ", branch.root().shape().ToString(false));

@@ -43,8 +43,8 @@ absl::Status CheckParts(const HloInstruction& instruction, const Shape& result, 
       }
     }
     if (!fits) {
-      return Invalid(instruction.opcode_name(), " of ", operand.ToString(false),
-                     " cannot give ", result.ToString(false));
+      return Invalid(instruction.opcode_name(), " of ", operand.ToString(false), " cannot give ",
+                     result.ToString(false));
     }
   }
   return absl::OkStatus();

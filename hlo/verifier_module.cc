@@ -67,8 +67,8 @@ absl::Status CheckAliasing(const HloModule& module) {
     }
   }
   for (const auto& entry : module.attributes().buffer_donor().entries()) {
-    AUTOTUNE_RETURN_IF_ERROR(CheckParameterIndex(
-        module, entry.parameter_number(), entry.parameter_shape_index(), "buffer_donor"));
+    AUTOTUNE_RETURN_IF_ERROR(CheckParameterIndex(module, entry.parameter_number(),
+                                                 entry.parameter_shape_index(), "buffer_donor"));
   }
   return absl::OkStatus();
 }
@@ -87,7 +87,8 @@ absl::Status CheckSchedule(const HloModule& module) {
                      instruction->name(), "'");
     }
     if (scheduled.size() != computation->instructions().size()) {
-      return Invalid("the schedule of '", computation->name(), "' names instructions that are not there");
+      return Invalid("the schedule of '", computation->name(),
+                     "' names instructions that are not there");
     }
   }
   return absl::OkStatus();

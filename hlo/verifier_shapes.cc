@@ -32,17 +32,17 @@ absl::Status CheckInferred(const HloInstruction& instruction) {
   for (const HloComputation* computation : instruction.called_computations()) {
     called.push_back(&computation->root().shape());
   }
-  absl::StatusOr<std::optional<Shape>> inferred = InferShape(
-      {instruction.opcode(), operands, instruction.dimensions(), instruction.tuple_index(), called,
-       instruction.attributes()});
+  absl::StatusOr<std::optional<Shape>> inferred =
+      InferShape({instruction.opcode(), operands, instruction.dimensions(),
+                  instruction.tuple_index(), called, instruction.attributes()});
   if (!inferred.ok()) return inferred.status();
   if (!inferred->has_value()) return absl::OkStatus();
   const Shape& expected = **inferred;
   // A contraction may accumulate in another type than its operands'.
-  const bool agrees = IsContraction(instruction.opcode())
-                          ? instruction.shape().IsArray() &&
-                                DimensionsAgree(instruction.shape(), expected)
-                          : ShapesAgree(instruction.shape(), expected);
+  const bool agrees =
+      IsContraction(instruction.opcode())
+          ? instruction.shape().IsArray() && DimensionsAgree(instruction.shape(), expected)
+          : ShapesAgree(instruction.shape(), expected);
   if (agrees) return absl::OkStatus();
   return Invalid("declared as ", instruction.shape().ToString(false), ", but ",
                  instruction.opcode_name(), " gives ", expected.ToString(false));
@@ -139,7 +139,8 @@ absl::Status CheckRng(const HloInstruction& rng) {
 }
 
 absl::Status CheckReducePrecision(const HloInstruction& instruction) {
-  if (instruction.attributes().exponent_bits() < 1 || instruction.attributes().mantissa_bits() < 0) {
+  if (instruction.attributes().exponent_bits() < 1 ||
+      instruction.attributes().mantissa_bits() < 0) {
     return Invalid("reduce-precision keeps at least 1 bit of exponent and 0 of mantissa, not ",
                    instruction.attributes().exponent_bits(), " and ",
                    instruction.attributes().mantissa_bits());

@@ -85,12 +85,12 @@ TEST(CostAnalysisTest, ConvolutionPositionsEqualTheirDefinition) {
           const int size = (kernel - 1) * window_dilation + 1;
           if (padded < size) continue;
           const int output = (padded - size) / stride + 1;
-          const auto module = Parse(absl::StrCat(
-              "HloModule m\nENTRY e {\n x = f32[1,1,7] parameter(0)\n",
-              " w = f32[1,1,4] parameter(1)\n ROOT c = f32[1,1,", output,
-              "] convolution(x, w), window={size=4 stride=", stride, " pad=", pad, "_", pad,
-              " lhs_dilate=", base_dilation, " rhs_dilate=", window_dilation,
-              "}, dim_labels=bf0_oi0->bf0\n}"));
+          const auto module =
+              Parse(absl::StrCat("HloModule m\nENTRY e {\n x = f32[1,1,7] parameter(0)\n",
+                                 " w = f32[1,1,4] parameter(1)\n ROOT c = f32[1,1,", output,
+                                 "] convolution(x, w), window={size=4 stride=", stride,
+                                 " pad=", pad, "_", pad, " lhs_dilate=", base_dilation,
+                                 " rhs_dilate=", window_dilation, "}, dim_labels=bf0_oi0->bf0\n}"));
           ASSERT_NE(module, nullptr);
           const proto::WindowDimension& window =
               Find(*module, "c").attributes().window().dimensions(0);
