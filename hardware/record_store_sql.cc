@@ -66,6 +66,20 @@ void SaveCheckpoint(soci::session& sql, const std::string& run_id, const std::st
       soci::use(run_id), soci::use(state), soci::use(checksum);
 }
 
+// The runs whose checkpoint does not fit its checksum.
+std::vector<std::string> DamagedCheckpoints(soci::session& sql) {
+  std::vector<std::string> damaged;
+  std::string run, state;
+  long long checksum = 0;
+  soci::statement select = (sql.prepare << "SELECT run, state, checksum FROM checkpoints ORDER BY run",
+                            soci::into(run), soci::into(state), soci::into(checksum));
+  select.execute();
+  while (select.fetch()) {
+    if (checksum != TextChecksum({run, state})) damaged.push_back(run);
+  }
+  return damaged;
+}
+
 // A kernel as the text of the table `kernels`.
 std::string KernelText(const Kernel& kernel) {
   proto::KernelRecord record;
@@ -371,6 +385,9 @@ absl::StatusOr<std::vector<DamagedRecord>> SqlRecordStore::Verify() {
         damaged.push_back({where, std::string(record.status().message())});
       }
     });
+    for (const std::string& run : DamagedCheckpoints(sql)) {
+      damaged.push_back({absl::StrCat("checkpoint of run ", run), "its checksum is wrong"});
+    }
     ForEachKernel(sql, [&](const KernelRow& row) {
       const std::string where = absl::StrCat("kernel ", row.name);
       if (TextChecksum({row.name, row.kernel}) != row.checksum) {

@@ -167,8 +167,14 @@ absl::StatusOr<std::string> Gunzip(absl::string_view bytes, const std::string& n
     }
     content.append(static_cast<const char*>(data), static_cast<size_t>(size));
   }
-  constexpr int kStreamEnd = 1;  // zlib's Z_STREAM_END: the checksum was there and right
-  if (stream.ZlibErrorCode() == kStreamEnd) return content;
+  // The stream also ends well where the input does; only the length at the very end of the file tells
+  // that nothing is missing. (So this reads files of one gzip member, as Gzip writes them.)
+  constexpr int kStreamEnd = 1;  // zlib's Z_STREAM_END
+  constexpr size_t kLengthBytes = 4;
+  const bool whole =
+      stream.ZlibErrorCode() == kStreamEnd && bytes.size() > kLengthBytes &&
+      ReadLittleEndian(bytes.substr(bytes.size() - kLengthBytes)) == (content.size() & 0xffffffffu);
+  if (whole) return content;
   const char* reason = stream.ZlibErrorMessage();
   return absl::InvalidArgumentError(absl::StrCat(
       name, ": the compressed data is damaged or cut near byte ", compressed.ByteCount(), " of ",
