@@ -56,7 +56,8 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 _STANDARD = re.compile(r"[a-z_]+$")  # <vector>
 _SYSTEM = re.compile(
     r"(sys|linux|netinet|arpa)/[a-z_]+\.h$|"
-    r"(dirent|dlfcn|elf|errno|fcntl|link|netdb|poll|pthread|pwd|sched|signal|spawn|termios|time|unistd)"
+    r"(dirent|dlfcn|elf|errno|fcntl|glob|link|netdb|poll|pthread|pwd|sched|signal|spawn|stdlib|"
+    r"termios|time|unistd)"
     r"\.h$|immintrin\.h$"
 )
 
