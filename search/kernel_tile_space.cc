@@ -9,7 +9,8 @@ namespace {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// The largest layout tile that an operand has along a loop: the compiler cuts no tile of any operand.
+// The largest layout tile that an operand has along a loop: the compiler cuts no tile of any
+// operand.
 int64_t LargestTile(const TileGeometry& geometry, int loop) {
   int64_t largest = 1;
   for (const TileOperand& operand : geometry.operands()) {

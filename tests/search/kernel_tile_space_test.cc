@@ -96,7 +96,8 @@ TEST_F(KernelTileSpaceTest, ASmallVmemLeavesSmallTiles) {
 struct Share {
   int64_t chosen = 0;     // kernels whose tile the space should hold
   int64_t contained = 0;  // of them
-  std::string missed;     // some of the others
+  int64_t not_tiled = 0;  // kernels with a tile that TileGeometry does not know
+  std::string missed;     // the ones that are not contained, a line each
 };
 
 void AddProgram(const std::filesystem::path& path, int64_t vmem_bytes, Share& share) {
@@ -109,7 +110,10 @@ void AddProgram(const std::filesystem::path& path, int64_t vmem_bytes, Share& sh
   for (const Kernel& kernel : *kernels) {
     if (!kernel.compiler_choice || kernel.compiler_choice->bounds.IsEmpty()) continue;
     auto geometry = TileGeometry::Create(*kernel.module);
-    if (!geometry.ok()) continue;
+    if (!geometry.ok()) {
+      ++share.not_tiled;
+      continue;
+    }
     auto space = CreateKernelTileSpace(*geometry, vmem_bytes);
     ASSERT_TRUE(space.ok()) << space.status();
     ++share.chosen;
@@ -143,9 +147,12 @@ TEST_P(CompilerChoiceTest, IsInTheSpace) {
   for (const auto& program : programs) AddProgram(program, vmem_mebibytes << 20, share);
   RecordProperty("chosen", std::to_string(share.chosen));
   RecordProperty("contained", std::to_string(share.contained));
-  std::cout << share.contained << " of " << share.chosen << " tiles\n";
+  std::cout << share.contained << " of " << share.chosen << " tiles; " << share.not_tiled
+            << " kernels without a geometry\n"
+            << share.missed;
   EXPECT_GT(share.chosen, 900);
-  EXPECT_GE(static_cast<double>(share.contained), 0.97 * static_cast<double>(share.chosen))
+  EXPECT_LE(share.not_tiled, share.chosen / 50);
+  EXPECT_GE(static_cast<double>(share.contained), 0.99 * static_cast<double>(share.chosen))
       << share.missed;
 }
 

@@ -223,7 +223,8 @@ TEST_P(BeatsRandomTest, OnARecordedSample) {
 
 TEST_P(BeatsRandomTest, OnALargeSpace) {
   const auto space = LargeSpace();
-  const Config best = Tile({}, {19, 56, 4, 8});
+  const Config best = Tile({}, {19, 56, 4, 8, 4});
+  ASSERT_GT(space->combinations(), 1000000);
   ASSERT_TRUE(space->Contains(best));
   const double lowest = LogSeconds(best, best);
   const double mine = MedianEvaluations(GetParam(), *space, best, lowest, 7, 120);

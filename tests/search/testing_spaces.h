@@ -48,7 +48,7 @@ inline std::unique_ptr<TileSpace> ConvolutionSpace(int64_t limit) {
 // A loop fusion over a large array: about 10^6 combinations.
 inline std::unique_ptr<TileSpace> LargeSpace() {
   TileSpaceSpec spec;
-  spec.output = {EvenBounds(512), EvenBounds(224), EvenBounds(112), EvenBounds(32)};
+  spec.output = {EvenBounds(512), EvenBounds(224), EvenBounds(112), EvenBounds(32), {1, 2, 4, 8}};
   return *TileSpace::Create(std::move(spec));
 }
 
