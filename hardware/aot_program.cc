@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "hlo/kernel_choice.h"
+#include "hlo/opcode.h"
 #include "nlohmann/json.hpp"
 
 namespace autotune {
@@ -44,10 +46,19 @@ struct LayoutModes {
   std::vector<std::string> spaces;
 };
 
-void ScheduleEntry(proto::HloModuleProto* program) {
+// A schedule orders every computation that is not the body of a fusion.
+void Schedule(proto::HloModuleProto* program) {
   if (program->has_schedule()) return;
+  absl::flat_hash_set<int64_t> fused;
   for (const proto::HloComputationProto& computation : program->computations()) {
-    if (computation.id() != program->entry_computation_id()) continue;
+    for (const auto& instruction : computation.instructions()) {
+      if (instruction.opcode() != HloOpcodeName(HloOpcode::kFusion)) continue;
+      fused.insert(instruction.called_computation_ids().begin(),
+                   instruction.called_computation_ids().end());
+    }
+  }
+  for (const proto::HloComputationProto& computation : program->computations()) {
+    if (fused.contains(computation.id())) continue;
     auto& sequence = (*program->mutable_schedule()->mutable_sequences())[computation.id()];
     for (const auto& instruction : computation.instructions()) {
       sequence.add_instruction_ids(instruction.id());
@@ -63,6 +74,20 @@ proto::HloInstructionProto* EntryRoot(proto::HloModuleProto* program) {
     }
   }
   return nullptr;
+}
+
+// The fingerprint that the kernel has once scalars in a memory of their own (S(6)) are counted as
+// lying in HBM: the compiler places scalar parameters itself, whatever it is asked for.
+uint64_t FingerprintWithPlainScalars(const HloModule& module) {
+  proto::HloModuleProto plain = module.ToProto();
+  for (auto& computation : *plain.mutable_computations()) {
+    for (auto& instruction : *computation.mutable_instructions()) {
+      proto::ShapeProto& shape = *instruction.mutable_shape();
+      if (shape.dimensions_size() == 0) shape.mutable_layout()->set_memory_space(0);
+    }
+  }
+  const absl::StatusOr<std::unique_ptr<HloModule>> rebuilt = HloModule::FromProto(std::move(plain));
+  return rebuilt.ok() ? KernelFingerprint(**rebuilt) : 0;
 }
 
 absl::Status NotFaithful(absl::string_view what) { return absl::FailedPreconditionError(what); }
@@ -105,7 +130,7 @@ void PinEntryLayouts(const HloModule& module, proto::HloModuleProto* program) {
 
 proto::HloModuleProto KernelProgram(const Kernel& kernel, const TileBounds* bounds) {
   proto::HloModuleProto program = kernel.module->ToProto();
-  ScheduleEntry(&program);
+  Schedule(&program);
   PinEntryLayouts(*kernel.module, &program);
   proto::HloInstructionProto* root = EntryRoot(&program);
   if (root == nullptr) return program;
@@ -120,7 +145,8 @@ proto::HloModuleProto KernelProgram(const Kernel& kernel, const TileBounds* boun
 absl::Status CheckFaithful(const Kernel& kernel, const TileBounds* bounds,
                            const HloModule& compiled) {
   const uint64_t fingerprint = KernelFingerprint(compiled);
-  if (fingerprint != kernel.fingerprint) {
+  if (fingerprint != kernel.fingerprint &&
+      FingerprintWithPlainScalars(compiled) != FingerprintWithPlainScalars(*kernel.module)) {
     const HloComputation& entry = compiled.entry_computation();
     return NotFaithful(
         absl::StrCat("the compiler made another kernel of it: ", entry.root().opcode_name(),
