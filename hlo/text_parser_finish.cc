@@ -147,6 +147,11 @@ bool TextParser::FinishAttributes(Pending* p) {
     case HloOpcode::kCholesky:
       AttributesOf(p)->mutable_cholesky_options();
       return true;
+    case HloOpcode::kOutfeed:
+      if (!p->seen.Has(Attribute::kOutfeedShape)) {
+        p->operands[0]->shape().ToProto(AttributesOf(p)->mutable_outfeed_shape());
+      }
+      return true;
     case HloOpcode::kCustomCall:
       return FinishCustomCall(p);
     case HloOpcode::kConditional:
