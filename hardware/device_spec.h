@@ -28,6 +28,9 @@ struct DeviceSpec {
   double bf16_flops_per_second = 0;
   double int8_ops_per_second = 0;  // 0: no integer products
 
+  // The vector and load units handle 16-bit data only unpacked to 32 bits.
+  bool unpacks_16_bit = false;
+
   // 32-bit vector registers hold sublanes x lanes elements.
   int64_t vector_sublanes = 8;
   int64_t vector_lanes = 128;
@@ -35,6 +38,8 @@ struct DeviceSpec {
   double hbm_bytes_per_second = 0;
   int64_t hbm_bytes = 0;
   int64_t vmem_bytes = 0;
+  // What the compiler gives one kernel of it by default.
+  int64_t kernel_vmem_bytes = 0;
   int64_t cmem_bytes = 0;  // memory space 3 of v4; 0 where there is none
   int64_t smem_bytes = 0;
 };

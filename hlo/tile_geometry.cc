@@ -49,6 +49,11 @@ double MeanTiles(const WindowDim& dim, absl::Span<const TileLoop> loops,
   return (static_cast<double>(full) * (trips - 1) + static_cast<double>(dim.Tiles(last))) / trips;
 }
 
+// The tiles of a window as it lies in VMEM: a convolution's with the padding of its halo.
+int64_t BufferTiles(const WindowDim& dim, absl::Span<const int64_t> steps) {
+  return dim.convolved && dim.halo == 0 ? CeilDiv(dim.Unclipped(steps), dim.tile) : dim.Tiles(steps);
+}
+
 absl::Status CheckBounds(const WindowBounds& bounds, absl::Span<const BoundDim> dims,
                          absl::string_view what) {
   if (bounds.size() != dims.size()) {
@@ -157,6 +162,26 @@ absl::Status TileGeometry::Check(const TileBounds& bounds) const {
   return absl::OkStatus();
 }
 
+bool TileGeometry::Accepts(const TileBounds& bounds) const {
+  const auto within = [](const WindowBounds& given, const std::vector<BoundDim>& dims) {
+    if (given.size() != dims.size()) return false;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (given[i] < 1 || given[i] > dims[i].tiles) return false;
+    }
+    return true;
+  };
+  if (!within(bounds.output, output_dims_)) return false;
+  if (hero_kind_ == HeroKind::kReduceWindow) return true;
+  if (!within(bounds.kernel, kernel_dims_)) return false;
+  for (size_t i = 0; i < kernel_dims_.size(); ++i) {
+    const int tied = tied_output_[i];
+    if (tied < 0) continue;
+    const int64_t output_bound = bounds.output[static_cast<size_t>(tied)];
+    if (bounds.kernel[i] != TiedKernelBound(static_cast<int>(i), output_bound)) return false;
+  }
+  return true;
+}
+
 void TileGeometry::SetSteps(const TileBounds& bounds, TileEvaluation* result) const {
   result->steps.clear();
   result->trips.clear();
@@ -180,7 +205,8 @@ void TileGeometry::Evaluate(const TileBounds& bounds, TileEvaluation* result) co
   result->bytes_written = 0;
   result->vmem_bytes = 0;
   for (const TileOperand& operand : operands_) AddOperand(operand, result);
-  result->vmem_bytes += ScratchBytes(*result);
+  result->vmem_bytes += AccumulatorBytes(*result);
+  result->input_copy_bytes = InputCopyBytes(*result);
   result->bytes_per_iteration = (result->bytes_read + result->bytes_written) /
                                 static_cast<double>(result->iterations);
   double space = 1;
@@ -197,9 +223,11 @@ void TileGeometry::Evaluate(const TileBounds& bounds, TileEvaluation* result) co
 // innermost such loop and of all loops around it.
 void TileGeometry::AddOperand(const TileOperand& operand, TileEvaluation* result) const {
   int64_t window = operand.tile_bytes;
+  int64_t buffer = operand.tile_bytes;
   double mean = static_cast<double>(operand.tile_bytes);
   for (const WindowDim& dim : operand.dims) {
     window *= dim.Tiles(result->steps);
+    buffer *= BufferTiles(dim, result->steps);
     mean *= MeanTiles(dim, loops_, *result);
   }
   int64_t transfers = 1;
@@ -213,32 +241,30 @@ void TileGeometry::AddOperand(const TileOperand& operand, TileEvaluation* result
   if (!operand.InHbm()) return;
   const double bytes = mean * static_cast<double>(transfers);
   (operand.is_output ? result->bytes_written : result->bytes_read) += bytes;
-  if (operand.windowed) result->vmem_bytes += transfers > 1 ? 2 * window : window;
+  if (operand.windowed) result->vmem_bytes += transfers > 1 ? 2 * buffer : buffer;
 }
 
-// What a convolution keeps in VMEM besides its windows: the sum in f32 where the contraction is cut,
-// the input unpacked to 32 bits, and f32 weights packed to bf16. Checked against the 581 recorded
-// tiles of one convolution: the two that failed to compile need the most by this count.
-int64_t TileGeometry::ScratchBytes(const TileEvaluation& tile) const {
+// A contraction that is cut adds up in f32.
+int64_t TileGeometry::AccumulatorBytes(const TileEvaluation& tile) const {
   if (hero_kind_ != HeroKind::kConvolution) return 0;
-  int64_t sum = 4;
+  int64_t bytes = 4;
   bool cut = false;
-  int64_t weights = hero_kernel_bits_ == 32 ? 2 : 0;
   for (size_t l = 0; l < loops_.size(); ++l) {
-    const int64_t padded = CeilDiv(tile.steps[l], loops_[l].tile) * loops_[l].tile;
     if (loops_[l].reduced) {
       cut |= tile.trips[l] > 1;
     } else {
-      sum *= padded;
+      bytes *= CeilDiv(tile.steps[l], loops_[l].tile) * loops_[l].tile;
     }
-    const bool of_weights = loops_[l].reduced || loops_[l].role == LoopRole::kOutputFeature ||
-                            loops_[l].role == LoopRole::kFeatureSpatial ||
-                            loops_[l].role == LoopRole::kBatchSpatial;
-    if (of_weights) weights *= padded;
   }
-  int64_t input = hero_input_bits_ < 32 ? 4 : 0;
-  for (const WindowDim& dim : hero_input_) input *= dim.Tiles(tile.steps) * dim.tile;
-  return (cut ? sum : 0) + input + weights;
+  return cut ? bytes : 0;
+}
+
+// A copy of the input's window with its halo, and another one in 32 bits if it is narrower.
+int64_t TileGeometry::InputCopyBytes(const TileEvaluation& tile) const {
+  if (hero_kind_ != HeroKind::kConvolution) return 0;
+  int64_t elements = 1;
+  for (const WindowDim& dim : hero_input_) elements *= BufferTiles(dim, tile.steps) * dim.tile;
+  return elements * (hero_input_bits_ + (hero_input_bits_ < 32 ? 32 : 0)) / 8;
 }
 
 TileEvaluation TileGeometry::Evaluate(const TileBounds& bounds) const {

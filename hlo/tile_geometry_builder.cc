@@ -228,7 +228,6 @@ absl::Status TileGeometryBuilder::BuildConvolution() {
   geometry_.tied_output_ = std::move(loops->tied_output);
   geometry_.matrix_work_ = std::move(loops->work);
   geometry_.hero_input_bits_ = BitWidth(hero_->operand(0).shape().element_type());
-  geometry_.hero_kernel_bits_ = BitWidth(hero_->operand(1).shape().element_type());
   propagation_.Set(*hero_, std::move(loops->output));
   propagation_.Set(hero_->operand(0), std::move(loops->input));
   propagation_.Set(hero_->operand(1), std::move(loops->kernel));
