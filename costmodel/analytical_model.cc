@@ -27,8 +27,12 @@ absl::StatusOr<std::shared_ptr<const AnalyticalKernel>> AnalyticalModel::KernelO
     if (found != kernels_.end()) return found->second.kernel;
   }
   absl::StatusOr<AnalyticalKernel> created = AnalyticalKernel::Create(*kernel.module, device_);
-  absl::StatusOr<std::shared_ptr<const AnalyticalKernel>> result = created.status();
-  if (created.ok()) result = std::make_shared<const AnalyticalKernel>(*std::move(created));
+  absl::StatusOr<std::shared_ptr<const AnalyticalKernel>> result(nullptr);
+  if (created.ok()) {
+    result = std::make_shared<const AnalyticalKernel>(*std::move(created));
+  } else {
+    result = created.status();
+  }
   absl::MutexLock lock(&mutex_);
   if (kernels_.size() >= kMaxCachedKernels) kernels_.clear();
   kernels_.try_emplace(kernel.module.get(), Entry{kernel.module, result});
