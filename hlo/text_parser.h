@@ -24,9 +24,10 @@ namespace autotune {
 //
 // Map: text_parser.cc holds the basics (errors, tokens, lists), text_parser_module.cc the header,
 // tables and computations, text_parser_instruction.cc instructions and operands,
-// text_parser_finish.cc what each opcode adds to its attributes, text_parser_shape.cc shapes and
-// layouts, text_parser_literal.cc constants, and text_parser_attributes.cc, text_parser_windows.cc
-// and text_parser_sharding.cc the values of attributes.
+// text_parser_finish.cc what each opcode adds to its attributes, text_parser_infer.cc shapes that
+// are left out, text_parser_shape.cc shapes and layouts, text_parser_literal.cc constants, and
+// text_parser_attributes.cc, text_parser_windows.cc and text_parser_sharding.cc the values of
+// attributes.
 //
 // Every member that parses something returns false after it has recorded an error; the first error
 // counts.
@@ -191,8 +192,11 @@ class TextParser {
   bool FinishScan(Pending* p);
   bool FinishShape(Pending* p);
   bool FinishChannelShape(Pending* p);
-  bool InferResult(Pending* p);
   void DefaultPrecision(Pending* p, size_t operands);
+
+  // --- text_parser_infer.cc ---
+  // The shape of the result where the text leaves it out.
+  bool InferResult(Pending* p);
 
   // --- text_parser_shape.cc ---
   bool AtShape() const;

@@ -1,7 +1,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "hlo/shape_inference.h"
 #include "hlo/text_parser.h"
 
 namespace autotune {
@@ -261,6 +260,13 @@ bool TextParser::FinishShape(Pending* p) {
     case HloOpcode::kSendDone:
       f.shape = builder_->Intern(Shape::Token());
       return true;
+    case HloOpcode::kOptBarrier:
+      if (!p->has_shape) return Fail(p->offset, "opt-barrier needs a shape before it");
+      return true;
+    case HloOpcode::kWhile:
+    case HloOpcode::kDomain:
+      if (!p->has_shape) f.shape = &p->operands[0]->shape();
+      return true;
     case HloOpcode::kAddDependency:
       f.shape = &p->operands[0]->shape();
       return true;
@@ -303,30 +309,6 @@ bool TextParser::FinishChannelShape(Pending* p) {
   } else {
     f.shape = builder_->Intern(Shape::Tuple({*data, Shape::Token()}));
   }
-  return true;
-}
-
-bool TextParser::InferResult(Pending* p) {
-  absl::InlinedVector<const Shape*, 8> operands;
-  for (const HloInstruction* operand : p->operands) operands.push_back(&operand->shape());
-  absl::InlinedVector<const Shape*, 4> callees;
-  for (const HloComputation* callee : p->computations) callees.push_back(&callee->root().shape());
-  const absl::StatusOr<std::optional<Shape>> shape = InferShape({.opcode = p->f->opcode,
-                                                                 .operands = operands,
-                                                                 .dimensions = p->f->dimensions,
-                                                                 .tuple_index = p->f->index,
-                                                                 .called_results = callees,
-                                                                 .attributes = *p->f->attributes});
-  if (!shape.ok()) {
-    return Fail(p->offset, absl::StrCat("the shape of this ", HloOpcodeName(p->f->opcode),
-                                        " cannot be inferred: ", shape.status().message()));
-  }
-  if (!shape->has_value()) {
-    return Fail(p->offset, absl::StrCat(HloOpcodeName(p->f->opcode), " needs a shape before it"));
-  }
-  Shape inferred = **shape;
-  inferred.SetDefaultLayouts();
-  p->f->shape = builder_->Intern(std::move(inferred));
   return true;
 }
 
