@@ -33,7 +33,15 @@ ScheduledTraffic TrafficOf(const BundleSchedule& schedule) {
 
 }  // namespace
 
-EstimateConstants EstimateConstantsFor(const DeviceSpec&) { return EstimateConstants{}; }
+EstimateConstants EstimateConstantsFor(const DeviceSpec&) {
+  return EstimateConstants{.compute_scale = 0.583,
+                           .bandwidth_scale = 1.1,
+                           .cycles_per_iteration = 62.3,
+                           .cycles_per_run = 1.65,
+                           .reload_share = 0.729,
+                           .overlap_exponent = 2.20,
+                           .fixed_cycles = 463};
+}
 
 EstimateInputs MakeEstimateInputs(const BundleSchedule& schedule, const TileGeometry* geometry,
                                   const TileEvaluation* evaluation) {

@@ -1,0 +1,69 @@
+#ifndef AUTOTUNE_HARDWARE_AOT_RECORD_H_
+#define AUTOTUNE_HARDWARE_AOT_RECORD_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "hardware/aot_backend.h"
+#include "hardware/measurement_backend.h"
+#include "hardware/recording.h"
+#include "hlo/module.h"
+
+namespace autotune {
+
+// How far a sweep has come.
+struct SweepProgress {
+  std::string kernel;  // being measured
+  int64_t kernels_done = 0;
+  int64_t kernels = 0;
+  int64_t configs_done = 0;  // of all kernels, those of earlier runs included
+  int64_t configs = 0;
+  int64_t failures = 0;
+};
+
+// What a sweep measures.
+struct SweepOptions {
+  // Tiles of each kernel beside the compiler's own: that many, drawn with `seed`; all of them where
+  // it is absent.
+  std::optional<int64_t> sample;
+  uint64_t seed = 1;
+  // Kernels of less than this share of the program's estimated time are measured with the
+  // compiler's tile only.
+  double min_time_share = 0;
+  // The shard is written at least this often, so that an interrupted sweep goes on where it was.
+  absl::Duration save_interval = absl::Seconds(30);
+  // Called between batches; false stops the sweep (what was measured is saved).
+  std::function<bool(const SweepProgress&)> progress;
+};
+
+// The legal tiles of a kernel in a canonical order, or of a kernel that has none an empty list. The
+// caller injects it: search spaces live above this folder.
+using TileLister =
+    std::function<absl::StatusOr<std::vector<TileBounds>>(const Kernel&, const SweepOptions&)>;
+
+// Measures tiles of `kernels` with `backend` into the shard at `path`, a recording of one program.
+// Goes on where an earlier sweep of the same device, backend and versions stopped: what the shard
+// holds is not measured again. FailedPrecondition if it was made with others. The compiler's own
+// tile is marked as the default.
+absl::Status RecordSweep(MeasurementBackend& backend, const std::vector<Kernel>& kernels,
+                         const TileLister& tiles, const SweepOptions& options,
+                         const std::string& path);
+
+// Joins shards into one recording. FailedPrecondition if they do not fit together.
+absl::StatusOr<Recording> JoinShards(const std::vector<std::string>& paths);
+
+// The tiles that TileGeometry holds for canonical, without those that `vmem_bytes` cannot hold:
+// `sample` of them, drawn with `seed`, or all. Suits as a TileLister; search/tile_space.h has the
+// space that the tuner uses.
+absl::StatusOr<std::vector<TileBounds>> CanonicalTiles(const Kernel& kernel, int64_t vmem_bytes,
+                                                       const SweepOptions& options);
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_HARDWARE_AOT_RECORD_H_
