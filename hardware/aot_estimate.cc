@@ -59,6 +59,7 @@ EstimateInputs MakeEstimateInputs(const BundleSchedule& schedule, const TileGeom
   const double reduced = ReducedTrips(*geometry, *evaluation);
   inputs.compute_cycles -= schedule.conditional_cycles * (1 - 1 / reduced);
   inputs.iterations = static_cast<double>(evaluation->iterations);
+  const bool reloads = geometry->hero_kind() == HeroKind::kConvolution;
   double transfers = 0;
   for (size_t i = 0; i < evaluation->window_bytes.size(); ++i) {
     const TileOperand& operand = geometry->operands()[i];
@@ -68,7 +69,7 @@ EstimateInputs MakeEstimateInputs(const BundleSchedule& schedule, const TileGeom
     transfers += moves;
     inputs.moved_bytes += bytes * moves;
     if (!operand.is_output) inputs.first_bytes += bytes;
-    inputs.reloaded_bytes += bytes * (operand.is_output ? moves : inputs.iterations);
+    inputs.reloaded_bytes += bytes * (reloads && !operand.is_output ? inputs.iterations : moves);
   }
   // The schedule knows in how many pieces a window comes, the geometry how often it does.
   inputs.runs = traffic.runs * transfers / std::max(1.0, traffic.transfers);

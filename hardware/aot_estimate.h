@@ -16,8 +16,8 @@ namespace autotune {
 struct EstimateInputs {
   double compute_cycles = 0;
   double iterations = 1;
-  // HBM traffic: if a window is transferred only when it moves, and if every iteration loads all
-  // its input windows.
+  // HBM traffic: if a window is transferred only when it moves, and if every iteration of a
+  // convolution or matrix product loads all its input windows.
   double moved_bytes = 0;
   double reloaded_bytes = 0;
   // Input windows of the first iteration, whose transfer nothing hides.
