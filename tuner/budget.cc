@@ -32,8 +32,6 @@ int64_t Budget::Reserve(int64_t units) {
   return granted;
 }
 
-void Budget::ReleaseReserve() { reserved_ = 0; }
-
 int64_t Budget::Available() const {
   if (seconds_ && seconds_spent_ >= *seconds_) return 0;
   return Left() - reserved_;

@@ -21,7 +21,9 @@ class Budget {
   // Sets `units` aside, as far as there are that many left: Take does not grant them,
   // ReleaseReserve gives them back. Returns how many were set aside now.
   int64_t Reserve(int64_t units);
-  void ReleaseReserve();
+  void ReleaseReserve() { reserved_ = 0; }
+  // Gives back what is set aside beyond `units`.
+  void LimitReserve(int64_t units) { reserved_ = reserved_ < units ? reserved_ : units; }
 
   // Spends at most `wanted` units and returns how many were granted.
   int64_t Take(int64_t wanted);

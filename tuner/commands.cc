@@ -68,7 +68,13 @@ int CommandContext::Fail(const absl::Status& status) const {
   return Fail(ExitCodeOf(status), std::string(status.message()));
 }
 
-void AddCommands(CLI::App& app, CommandContext& context) { AddTuneCommand(app, context); }
+void AddCommands(CLI::App& app, CommandContext& context) {
+  AddTuneCommand(app, context);
+  AddInspectCommand(app, context);
+  AddCompareCommand(app, context);
+  AddCheckCommand(app, context);
+  AddConvertCommand(app, context);
+}
 
 int RunCommandLine(CommandContext& context) {
   try {

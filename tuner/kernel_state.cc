@@ -1,5 +1,7 @@
 #include "tuner/kernel_state.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -29,17 +31,22 @@ KernelState::KernelState(const Kernel& kernel, KernelSpace space, const CostMode
   if (model_ != nullptr) scorer_ = std::make_unique<ModelScorer>(*model_, kernel_);
 }
 
-bool KernelState::ModelCanRank() const {
-  if (scorer_ == nullptr || space_.space == nullptr) return false;
-  std::vector<Config> sample = space_.space->Enumerate(1);
-  if (sample.empty()) return false;
-  return scorer_->Score(sample).size() == 1 && scorer_->status().ok();
+absl::Status KernelState::CheckModel() const {
+  constexpr int64_t kAsked = 64;
+  std::vector<Config> sample = space_.space->Enumerate(kAsked);
+  if (space_.compiler_default) sample.push_back(*space_.compiler_default);
+  const std::vector<double> scores = scorer_->Score(sample);
+  if (!scorer_->status().ok()) return scorer_->status();
+  if (std::none_of(scores.begin(), scores.end(), [](double s) { return std::isfinite(s); })) {
+    return absl::UnimplementedError("the model cannot read this kernel");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status KernelState::StartSearch(const std::string& strategy, KernelSearchOptions options) {
   if (space_.space == nullptr) return absl::OkStatus();
-  if (scorer_ != nullptr && !ModelCanRank()) {
-    model_error_ = scorer_->status();
+  if (scorer_ != nullptr) model_error_ = CheckModel();
+  if (!model_error_.ok()) {
     model_ = nullptr;
     scorer_ = nullptr;
   }

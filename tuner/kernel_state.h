@@ -67,7 +67,8 @@ class KernelState {
   void CountReused() { ++reused_; }
 
  private:
-  bool ModelCanRank() const;
+  // Whether the model can tell configurations apart. REQUIRES: a scorer and a space.
+  absl::Status CheckModel() const;
 
   const Kernel& kernel_;
   KernelSpace space_;

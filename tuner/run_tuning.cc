@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -15,7 +13,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "hardware/atomic_file.h"
@@ -36,21 +33,11 @@
 #include "tuner/progress.h"
 #include "tuner/report_render.h"
 #include "tuner/run_file.h"
+#include "tuner/shell_words.h"
 #include "tuner/tuner.h"
 
 namespace autotune {
 namespace {
-
-// A word of a command line as a shell reads it back.
-std::string ShellWord(const std::string& word) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || strchr("-_./:=+,@%", c) != nullptr;
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
-  std::string quoted = "'";
-  for (char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
 
 std::string HostName() {
   char name[256] = {};
@@ -250,23 +237,25 @@ void TuningCommand::CompleteReport(TuningReport& report) {
           CompilerEstimateSeconds(task_.kernels[i], *device);
     }
   }
-  std::vector<std::string> words;
-  for (const std::string& argument : context_.arguments) words.push_back(ShellWord(argument));
-  report.commands.reproduce = absl::StrJoin(words, " ");
+  report.commands.reproduce = ShellCommand(context_.arguments);
   const bool unfinished =
       report.outcome == RunOutcome::kInterrupted || report.outcome == RunOutcome::kFailed;
-  if (unfinished && !words.empty()) {
+  if (unfinished) {
     report.commands.resume =
-        absl::StrCat(words.front(), " --out ", ShellWord(options_.out), " --resume");
+        ShellCommand({context_.arguments.front(), "--out", options_.out, "--resume"});
   }
 }
 
 absl::Status TuningCommand::WriteResults(const TuningReport& report) {
-  absl::Status status = WriteFileAtomically(absl::StrCat(options_.out, "/report.json"),
-                                            absl::StrCat(RenderJson(report).dump(1), "\n"));
-  status.Update(
-      WriteFileAtomically(absl::StrCat(options_.out, "/best.json"),
-                          absl::StrCat(BestConfig::FromReport(report).ToJson().dump(2), "\n")));
+  const std::string best = BestConfig::FromReport(report).ToJson().dump(2);
+  const std::pair<const char*, std::string> files[] = {
+      {"report.json", absl::StrCat(RenderJson(report).dump(1), "\n")},
+      {"report.html", RenderHtml(report)},
+      {"best.json", absl::StrCat(best, "\n")}};
+  absl::Status status;
+  for (const auto& [name, content] : files) {
+    status.Update(WriteFileAtomically(absl::StrCat(options_.out, "/", name), content));
+  }
   return status;
 }
 

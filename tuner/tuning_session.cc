@@ -160,14 +160,12 @@ absl::Status TuningSession::MeasureDefaults() {
     }
     batch.push_back({i, std::move(candidate), CandidateRole::kDefault});
   }
-  const bool confirm =
-      !parts_.replays && parts_.backend->capabilities().time_source == TimeSource::kHardware;
   if (options_.budget) {
     const int64_t tuned = std::count_if(kernels_.begin(), kernels_.end(), [](KernelState& kernel) {
       return kernel.search() != nullptr;
     });
     const BudgetPlan plan =
-        PlanBudget(*options_.budget, tuned, static_cast<int64_t>(batch.size()), confirm);
+        PlanBudget(*options_.budget, tuned, static_cast<int64_t>(batch.size()), Confirms());
     budget_.Reserve(plan.confirmation);
   }
   return Measure(std::move(batch));
@@ -193,7 +191,12 @@ std::vector<TuningSession::Pending> TuningSession::NextRound() {
 }
 
 absl::Status TuningSession::Search() {
-  while (budget_.Available() > 0 && !Stop()) {
+  while (!Stop()) {
+    // What no finalist needs goes back to the search.
+    if (budget_.Available() == 0) {
+      budget_.LimitReserve(2 * static_cast<int64_t>(Finalists().size()));
+    }
+    if (budget_.Available() == 0) break;
     const absl::Time before = absl::Now();
     std::vector<Pending> batch = NextRound();
     time_.search += SecondsSince(before);
@@ -204,12 +207,11 @@ absl::Status TuningSession::Search() {
   return absl::OkStatus();
 }
 
-absl::Status TuningSession::Confirm() {
-  budget_.ReleaseReserve();
-  const bool worthwhile =
-      !parts_.replays && parts_.backend->capabilities().time_source == TimeSource::kHardware;
-  if (!worthwhile) return absl::OkStatus();
-  // What the finalist saves in the whole program decides who is confirmed first.
+bool TuningSession::Confirms() const {
+  return !parts_.replays && parts_.backend->capabilities().time_source == TimeSource::kHardware;
+}
+
+std::vector<size_t> TuningSession::Finalists() const {
   std::vector<std::pair<double, size_t>> finalists;
   for (size_t i = 0; i < kernels_.size(); ++i) {
     const Observation* best = kernels_[i].Best();
@@ -222,8 +224,16 @@ absl::Status TuningSession::Confirm() {
   }
   std::stable_sort(finalists.begin(), finalists.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<size_t> order;
+  for (const auto& [saved, i] : finalists) order.push_back(i);
+  return order;
+}
+
+absl::Status TuningSession::Confirm() {
+  budget_.ReleaseReserve();
+  if (!Confirms()) return absl::OkStatus();
   std::vector<Pending> batch;
-  for (const auto& [saved, i] : finalists) {
+  for (size_t i : Finalists()) {
     for (const Observation* finalist : {kernels_[i].Best(), kernels_[i].Default()}) {
       batch.push_back({i, {finalist->config, std::nullopt}, CandidateRole::kConfirmation});
     }

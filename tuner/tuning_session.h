@@ -64,6 +64,10 @@ class TuningSession {
   void ReportProgress();
   // Keeps what was proposed and never measured, with its rank.
   absl::Status RecordWaiting();
+  // Whether finalists are measured again: not where that gives the same answer.
+  bool Confirms() const;
+  // Kernels whose best is not the default, by what it saves in the program, most first.
+  std::vector<size_t> Finalists() const;
   // Kernels by what their default is predicted to take in the program, longest first.
   std::vector<size_t> ByPredictedTime() const;
   bool Stop();
