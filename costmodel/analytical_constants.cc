@@ -8,12 +8,12 @@ const std::vector<NamedConstant>& AnalyticalConstantList() {
       {"bandwidth_share", &C::bandwidth_share},
       {"transfer_latency_seconds", &C::transfer_latency_seconds},
       {"run_seconds", &C::run_seconds},
+      {"stationary_row_cycles", &C::stationary_row_cycles},
       {"pass_cycles", &C::pass_cycles},
       {"vector_cycles", &C::vector_cycles},
       {"accumulate_cycles", &C::accumulate_cycles},
       {"iteration_seconds", &C::iteration_seconds},
       {"ragged_seconds", &C::ragged_seconds},
-      {"exposed_share", &C::exposed_share},
       {"launch_seconds", &C::launch_seconds},
   };
   return *list;

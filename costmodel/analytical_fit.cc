@@ -30,7 +30,8 @@ AnalyticalConstants FromLogs(const Vector& logs) {
 
 Vector ToLogs(const AnalyticalConstants& constants) {
   Vector logs;
-  for (const NamedConstant& c : AnalyticalConstantList()) logs.push_back(std::log(constants.*c.value));
+  for (const NamedConstant& c : AnalyticalConstantList())
+    logs.push_back(std::log(constants.*c.value));
   return logs;
 }
 

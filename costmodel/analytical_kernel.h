@@ -30,6 +30,7 @@ struct AnalyticalScratch {
   TileEvaluation tile;
   TileSteps steps;
   std::vector<double> dim_tiles;
+  std::vector<int64_t> steps_in_use;
 };
 
 // One kernel on one device, read once and then estimated for any number of tiles. Immutable and
@@ -54,7 +55,7 @@ class AnalyticalKernel {
   struct VectorWork {
     Windows dims;
     TileStage stage = TileStage::kEveryIteration;
-    double instructions = 0;         // per register
+    double instructions = 0;           // per register
     double products_per_register = 0;  // multiply-adds of contractions that are not the hero's
   };
 

@@ -38,8 +38,8 @@ class AnalyticalModel final : public CostModel {
   // Unimplemented: the constants are fitted once, offline.
   absl::Status Fit(absl::Span<const TrainingSample> samples) override;
 
-  // Where the time of one tile goes. Fails like TileGeometry::Create and TileGeometry::Check; a tile
-  // that does not fit in VMEM has an estimate all the same, with `fits` false.
+  // Where the time of one tile goes. Fails like TileGeometry::Create and TileGeometry::Check; a
+  // tile that does not fit in VMEM has an estimate all the same, with `fits` false.
   absl::StatusOr<AnalyticalEstimate> Explain(const Kernel& kernel, const TileBounds& bounds) const;
 
   // Likewise the geometry of a kernel; shared with the model.

@@ -44,9 +44,9 @@ double RealInstructions(HloOpcode opcode) {
     case HloOpcode::kAtan2:
       return 30;
     case HloOpcode::kRng:
-      return 12;
+      return 20;
     case HloOpcode::kRngBitGenerator:
-      return 40;
+      return 20;
     default:
       return 1;
   }

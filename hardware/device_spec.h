@@ -11,8 +11,8 @@
 
 namespace autotune {
 
-// What a generation of TPUs can do, as plain data. Everything is per TensorCore unless its name says
-// chip: on v2, v3 and v7x a kernel runs on one core. Sources stand in device_spec.cc. Where
+// What a generation of TPUs can do, as plain data. Everything is per TensorCore unless its name
+// says chip: on v2, v3 and v7x a kernel runs on one core. Sources stand in device_spec.cc. Where
 // publications differ, the vendor's published peak is taken, not a product of unit counts.
 struct DeviceSpec {
   std::string name;  // "tpu-v3"

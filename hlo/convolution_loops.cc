@@ -80,7 +80,8 @@ class LoopBuilder {
 int PhysicalPosition(const Shape& shape, int64_t dimension) {
   const Layout layout = shape.has_layout() ? shape.layout() : Layout::Default(shape.rank());
   for (size_t i = 0; i < layout.minor_to_major.size(); ++i) {
-    if (layout.minor_to_major[i] == dimension) return static_cast<int>(shape.rank() - 1) - static_cast<int>(i);
+    if (layout.minor_to_major[i] == dimension)
+      return static_cast<int>(shape.rank() - 1) - static_cast<int>(i);
   }
   return -1;
 }
@@ -105,18 +106,18 @@ absl::Status LoopBuilder::ReadSpatial() {
   if (!IsPermutation(all(numbers_.input_batch_dimension(), numbers_.input_feature_dimension(),
                          numbers_.input_spatial_dimensions()),
                      input().rank()) ||
-      !IsPermutation(all(numbers_.kernel_input_feature_dimension(),
-                         numbers_.kernel_output_feature_dimension(),
-                         numbers_.kernel_spatial_dimensions()),
-                     kernel().rank()) ||
+      !IsPermutation(
+          all(numbers_.kernel_input_feature_dimension(), numbers_.kernel_output_feature_dimension(),
+              numbers_.kernel_spatial_dimensions()),
+          kernel().rank()) ||
       !IsPermutation(all(numbers_.output_batch_dimension(), numbers_.output_feature_dimension(),
                          numbers_.output_spatial_dimensions()),
                      output().rank()) ||
       convolution_.attributes().window().dimensions_size() != count ||
       numbers_.input_spatial_dimensions_size() != count ||
       numbers_.kernel_spatial_dimensions_size() != count) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "The dimension numbers of ", convolution_.name(), " do not fit its shapes and window"));
+    return absl::InvalidArgumentError(absl::StrCat("The dimension numbers of ", convolution_.name(),
+                                                   " do not fit its shapes and window"));
   }
   for (int i = 0; i < count; ++i) {
     Spatial s;
@@ -202,8 +203,8 @@ void LoopBuilder::SetSpatialWindows(const Spatial& s) {
   in.divisor = std::max<int64_t>(1, s.window.base_dilation());
   in.padding_low = std::max<int64_t>(0, s.window.padding_low()) / in.divisor;
   // What the last window really reaches beyond the input, which may be less than the padding.
-  const int64_t reach = (s.output_extent - 1) * in.stride + (s.kernel_extent - 1) * in.dilation + 1 -
-                        s.window.padding_low();
+  const int64_t reach = (s.output_extent - 1) * in.stride + (s.kernel_extent - 1) * in.dilation +
+                        1 - s.window.padding_low();
   const int64_t dilated_input = (s.input_extent - 1) * in.divisor + 1;
   in.padding_high = std::max<int64_t>(0, reach - dilated_input) / in.divisor;
 }

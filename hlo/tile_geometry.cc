@@ -51,7 +51,8 @@ double MeanTiles(const WindowDim& dim, absl::Span<const TileLoop> loops,
 
 // The tiles of a window as it lies in VMEM: a convolution's with the padding of its halo.
 int64_t BufferTiles(const WindowDim& dim, absl::Span<const int64_t> steps) {
-  return dim.convolved && dim.halo == 0 ? CeilDiv(dim.Unclipped(steps), dim.tile) : dim.Tiles(steps);
+  return dim.convolved && dim.halo == 0 ? CeilDiv(dim.Unclipped(steps), dim.tile)
+                                        : dim.Tiles(steps);
 }
 
 absl::Status CheckBounds(const WindowBounds& bounds, absl::Span<const BoundDim> dims,
@@ -94,8 +95,8 @@ absl::StatusOr<TileGeometry> TileGeometry::Create(const HloModule& kernel_module
     const HloOpcode opcode = instruction->opcode();
     const bool input = opcode == HloOpcode::kParameter || opcode == HloOpcode::kConstant;
     if (instruction != &operation && !input) {
-      return absl::InvalidArgumentError(absl::StrCat(kernel_module.name(), " is not one kernel: ",
-                                                     instruction->name(),
+      return absl::InvalidArgumentError(absl::StrCat(kernel_module.name(),
+                                                     " is not one kernel: ", instruction->name(),
                                                      " stands beside its root"));
     }
   }
@@ -207,8 +208,8 @@ void TileGeometry::Evaluate(const TileBounds& bounds, TileEvaluation* result) co
   for (const TileOperand& operand : operands_) AddOperand(operand, result);
   result->vmem_bytes += AccumulatorBytes(*result);
   result->input_copy_bytes = InputCopyBytes(*result);
-  result->bytes_per_iteration = (result->bytes_read + result->bytes_written) /
-                                static_cast<double>(result->iterations);
+  result->bytes_per_iteration =
+      (result->bytes_read + result->bytes_written) / static_cast<double>(result->iterations);
   double space = 1;
   double useful = 1;
   for (size_t l = 0; l < loops_.size(); ++l) {

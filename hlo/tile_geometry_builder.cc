@@ -46,7 +46,7 @@ int64_t TileBytes(const Shape& shape) {
 
 const Shape& FirstArray(const Shape& shape) {
   return shape.IsTuple() && !shape.tuple_shapes().empty() ? FirstArray(shape.tuple_shapes(0))
-                                                           : shape;
+                                                          : shape;
 }
 
 // The instruction that computes result `index` of the kernel.
@@ -180,7 +180,8 @@ absl::Status TileGeometryBuilder::FindHero() {
   bool moves_data = false;
   for (const HloInstruction* instruction : propagation_.instructions()) {
     const HloOpcode opcode = instruction->opcode();
-    const bool outside = &instruction->parent() == &operation_.parent() && instruction != &operation_;
+    const bool outside =
+        &instruction->parent() == &operation_.parent() && instruction != &operation_;
     if (outside) continue;
     if (IsUntiled(opcode)) {
       return absl::UnimplementedError(absl::StrCat(instruction->name(), " is a ",
@@ -196,7 +197,9 @@ absl::Status TileGeometryBuilder::FindHero() {
     if (opcode == HloOpcode::kConvolution) convolution = instruction;
     if (opcode == HloOpcode::kReduceWindow) reduce_window = instruction;
     if (opcode == HloOpcode::kReduce && instruction->operand(0).shape().IsArray()) {
-      const auto elements = [](const HloInstruction& r) { return r.operand(0).shape().ElementsIn(); };
+      const auto elements = [](const HloInstruction& r) {
+        return r.operand(0).shape().ElementsIn();
+      };
       if (reduce == nullptr || elements(*instruction) > elements(*reduce)) reduce = instruction;
     }
   }
@@ -397,8 +400,7 @@ void TileGeometryBuilder::AddOperands() {
   for (int64_t i = 0; i < count; ++i) {
     const Shape& shape = result.IsTuple() ? result.tuple_shapes(i) : result;
     if (!shape.IsArray() || shape.ElementsIn() == 0) continue;
-    TileOperand operand =
-        MakeOperand(shape, propagation_.Find(*ResultInstruction(operation_, i)));
+    TileOperand operand = MakeOperand(shape, propagation_.Find(*ResultInstruction(operation_, i)));
     operand.is_output = true;
     operand.index = static_cast<int>(i);
     geometry_.operands_.push_back(std::move(operand));
@@ -436,8 +438,8 @@ void TileGeometryBuilder::AddOps() {
     TileOp op;
     op.opcode = instruction->opcode();
     op.element_type = FirstArray(instruction->shape()).element_type();
-    op.stage = downstream.contains(instruction) ? TileStage::kLastReduction
-                                                : TileStage::kEveryIteration;
+    op.stage =
+        downstream.contains(instruction) ? TileStage::kLastReduction : TileStage::kEveryIteration;
     op.combined = CombinedElements(*instruction);
     op.dims = PhysicalWindows(*windows, shape);
     const int64_t rank = static_cast<int64_t>(op.dims.size());

@@ -10,8 +10,8 @@
 namespace autotune {
 
 // How the window of an array depends on the loops of a tiled kernel, along one of the array's
-// dimensions: which part of the dimension one iteration sees, as a function of the loops' steps (the
-// elements that each loop advances by). A plain value.
+// dimensions: which part of the dimension one iteration sees, as a function of the loops' steps
+// (the elements that each loop advances by). A plain value.
 struct WindowDim {
   int64_t elements = 1;  // extent of the array
   int64_t tile = 1;      // elements in a layout tile along it

@@ -10,19 +10,20 @@
 
 namespace autotune {
 
-// Derives which window every instruction of a kernel works on from the windows of a few of them (the
-// hero and its operands), along the data flow in both directions and into nested fusions. Refers to
-// the kernel's module, which must outlive it. Thread-compatible.
+// Derives which window every instruction of a kernel works on from the windows of a few of them
+// (the hero and its operands), along the data flow in both directions and into nested fusions.
+// Refers to the kernel's module, which must outlive it. Thread-compatible.
 class WindowPropagation {
  public:
   // `operation` is the kernel's one operation.
   explicit WindowPropagation(const HloInstruction& operation);
 
-  // The operations of the kernel, nested fusions opened, operands before their users; parameters and
-  // fusion instructions are among them.
+  // The operations of the kernel, nested fusions opened, operands before their users; parameters
+  // and fusion instructions are among them.
   absl::Span<const HloInstruction* const> instructions() const { return instructions_; }
 
-  // Fixes the windows of an instruction's result, one per logical dimension. What is set first stays.
+  // Fixes the windows of an instruction's result, one per logical dimension. What is set first
+  // stays.
   void Set(const HloInstruction& instruction, Windows windows);
 
   // Derives what follows. What no rule reaches stays unknown.

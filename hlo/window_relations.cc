@@ -136,7 +136,8 @@ std::optional<Windows> ReduceWindowOperand(const HloInstruction& instruction,
   if (!windows || window.dimensions_size() != operand.rank()) return windows;
   for (int64_t d = 0; d < operand.rank(); ++d) {
     WindowDim& dim = (*windows)[static_cast<size_t>(d)];
-    if (!dim.convolved) dim.multiplier *= std::max<int64_t>(1, window.dimensions(static_cast<int>(d)).stride());
+    if (!dim.convolved)
+      dim.multiplier *= std::max<int64_t>(1, window.dimensions(static_cast<int>(d)).stride());
   }
   return windows;
 }
@@ -176,7 +177,8 @@ std::optional<Windows> ConvolutionOperand(const HloInstruction& instruction, int
   const Shape& shape = instruction.operand(i).shape();
   if (static_cast<int64_t>(result.size()) != shape.rank()) return std::nullopt;
   Windows windows;
-  for (int64_t d = 0; d < shape.rank(); ++d) windows.push_back(WindowDim::Whole(shape.dimensions(d)));
+  for (int64_t d = 0; d < shape.rank(); ++d)
+    windows.push_back(WindowDim::Whole(shape.dimensions(d)));
   const auto copy = [&](int64_t from, int64_t to) {
     const size_t source = static_cast<size_t>(from);
     const size_t target = static_cast<size_t>(to);

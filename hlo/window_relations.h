@@ -18,8 +18,8 @@ namespace autotune {
 std::optional<Windows> OperandWindows(const HloInstruction& instruction, int64_t i,
                                       const Windows& result);
 
-// The window of the result that follows from a window of operand `i`; nullopt if it does not follow,
-// as for a broadcast, whose new dimensions are free.
+// The window of the result that follows from a window of operand `i`; nullopt if it does not
+// follow, as for a broadcast, whose new dimensions are free.
 std::optional<Windows> ResultWindows(const HloInstruction& instruction, int64_t i,
                                      const Windows& operand);
 
