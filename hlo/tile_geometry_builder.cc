@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "hlo/computation.h"
 #include "hlo/convolution_loops.h"
-#include "hlo/kernel_kind.h"
+#include "hlo/tile_hero.h"
 
 namespace autotune {
 namespace {
@@ -42,62 +42,6 @@ int64_t TileBytes(const Shape& shape) {
   int64_t elements = 1;
   for (const int64_t extent : TileExtents(shape)) elements *= extent;
   return std::max<int64_t>(1, elements * BitsPerElement(shape) / 8);
-}
-
-const Shape& FirstArray(const Shape& shape) {
-  return shape.IsTuple() && !shape.tuple_shapes().empty() ? FirstArray(shape.tuple_shapes(0))
-                                                          : shape;
-}
-
-// The instruction that computes result `index` of the kernel.
-const HloInstruction* ResultInstruction(const HloInstruction& operation, int64_t index) {
-  const HloInstruction* instruction = &operation;
-  while (instruction->opcode() == HloOpcode::kFusion &&
-         !instruction->called_computations().empty()) {
-    instruction = &instruction->called_computations()[0]->root();
-    if (instruction->opcode() == HloOpcode::kTuple && index < instruction->operand_count()) {
-      instruction = &instruction->operand(index);
-    }
-  }
-  return instruction;
-}
-
-bool MovesData(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kCopy:
-    case HloOpcode::kTranspose:
-    case HloOpcode::kReshape:
-    case HloOpcode::kReverse:
-    case HloOpcode::kSlice:
-    case HloOpcode::kPad:
-    case HloOpcode::kConcatenate:
-    case HloOpcode::kDynamicSlice:
-    case HloOpcode::kDynamicUpdateSlice:
-    case HloOpcode::kBroadcast:
-    case HloOpcode::kGather:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Operations whose tiles mean something else, or that have none.
-bool IsUntiled(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kSort:
-    case HloOpcode::kScatter:
-    case HloOpcode::kSelectAndScatter:
-    case HloOpcode::kCustomCall:
-    case HloOpcode::kFft:
-    case HloOpcode::kCholesky:
-    case HloOpcode::kTriangularSolve:
-    case HloOpcode::kWhile:
-    case HloOpcode::kConditional:
-    case HloOpcode::kCall:
-      return true;
-    default:
-      return IsCollective(opcode);
-  }
 }
 
 // Operations that cost nothing by themselves.
@@ -174,50 +118,10 @@ TileGeometryBuilder::TileGeometryBuilder(const HloInstruction& operation)
     : operation_(operation), propagation_(operation) {}
 
 absl::Status TileGeometryBuilder::FindHero() {
-  const HloInstruction* convolution = nullptr;
-  const HloInstruction* reduce_window = nullptr;
-  const HloInstruction* reduce = nullptr;
-  bool moves_data = false;
-  for (const HloInstruction* instruction : propagation_.instructions()) {
-    const HloOpcode opcode = instruction->opcode();
-    const bool outside =
-        &instruction->parent() == &operation_.parent() && instruction != &operation_;
-    if (outside) continue;
-    if (IsUntiled(opcode)) {
-      return absl::UnimplementedError(absl::StrCat(instruction->name(), " is a ",
-                                                   instruction->opcode_name(),
-                                                   ", which has no tiles that can be chosen"));
-    }
-    if (opcode == HloOpcode::kDot) {
-      return absl::UnimplementedError(
-          absl::StrCat(instruction->name(),
-                       " is a dot: the TPU compiler tiles matrix products as convolutions"));
-    }
-    moves_data |= MovesData(opcode);
-    if (opcode == HloOpcode::kConvolution) convolution = instruction;
-    if (opcode == HloOpcode::kReduceWindow) reduce_window = instruction;
-    if (opcode == HloOpcode::kReduce && instruction->operand(0).shape().IsArray()) {
-      const auto elements = [](const HloInstruction& r) {
-        return r.operand(0).shape().ElementsIn();
-      };
-      if (reduce == nullptr || elements(*instruction) > elements(*reduce)) reduce = instruction;
-    }
-  }
-  if (convolution != nullptr) {
-    geometry_.hero_kind_ = HeroKind::kConvolution;
-    hero_ = convolution;
-  } else if (reduce_window != nullptr) {
-    geometry_.hero_kind_ = HeroKind::kReduceWindow;
-    hero_ = reduce_window;
-  } else if (reduce != nullptr) {
-    geometry_.hero_kind_ = HeroKind::kReduce;
-    hero_ = reduce;
-  } else {
-    const HloInstruction* root = ResultInstruction(operation_, 0);
-    moves_data = MovesData(root->opcode()) || (moves_data && !IsElementwise(root->opcode()));
-    geometry_.hero_kind_ = moves_data ? HeroKind::kDataMovement : HeroKind::kElementwise;
-    hero_ = root;
-  }
+  absl::StatusOr<TileHero> hero = FindTileHero(operation_, propagation_.instructions());
+  if (!hero.ok()) return hero.status();
+  hero_ = hero->instruction;
+  geometry_.hero_kind_ = hero->kind;
   geometry_.hero_name_ = std::string(hero_->name());
   return absl::OkStatus();
 }
