@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 BINARY = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -313,8 +314,16 @@ class InterruptTest(CliTestCase):
     process = subprocess.Popen(
         [BINARY, PROGRAM, "--recording", pipe, "--budget", "40", "--out", "run"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.directory)
-    with open(pipe, "wb") as writer:  # opens once the command reads
-      process.send_signal(sent)
+    descriptor = None
+    while descriptor is None:  # can be opened once the command reads
+      self.assertIsNone(process.poll(), "the command ended before it read its recording")
+      try:
+        descriptor = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+      except OSError:
+        time.sleep(0.005)
+    os.set_blocking(descriptor, True)
+    process.send_signal(sent)
+    with open(descriptor, "wb") as writer:
       writer.write(RECORDING.read_bytes())
     output, errors = process.communicate(timeout=60)
     pipe.unlink()
