@@ -26,7 +26,8 @@ struct ScheduledLoop {
   // Cycles of the body in one trip that `vdelay` adds to its bundles.
   double body_delays = 0;
   // Bundles and delays of the body in one trip that a branch may skip and that neither transfer nor
-  // wait nor multiply matrices: what happens to an accumulator once it is complete.
+  // wait nor multiply matrices: what happens to an accumulator once it is complete. The bundle
+  // where the branch lands counts with them.
   double body_conditional = 0;
 };
 
