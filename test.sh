@@ -60,7 +60,7 @@ sanitized_tests() {
 
 mkdir -p build
 say "set-up"
-scripts/setup test torch
+scripts/setup test
 setup_python
 
 say "release build"
