@@ -21,7 +21,7 @@ struct KernelRuns {
 struct StatisticPoints {
   std::vector<double> percents = {5, 1};
   std::vector<double> evaluations = {1, 5, 10, 20, 50};
-  std::vector<double> seconds = {1, 5, 10, 20, 50};
+  std::vector<double> seconds = {2, 5, 10, 20, 50};
 };
 
 // What the runs on some kernels come to; for one kernel pass one. See ComparisonReport::overall for
