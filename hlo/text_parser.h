@@ -168,7 +168,7 @@ class TextParser {
   bool Attributes(Pending* p, const AttributeSet& allowed, const AttributeSet& required);
   bool OneAttribute(Pending* p, const AttributeSet& allowed);
   bool UnknownAttribute(Pending* p, absl::string_view name, size_t offset);
-  bool SkipValue();
+  bool SkipValue(bool in_header);
   bool AddInstruction(Pending* p, absl::string_view name, size_t name_offset);
   absl::string_view AnonymousName(HloOpcode opcode);
   HloInstruction* NewParameter(absl::string_view name, const Shape* shape, int64_t number);

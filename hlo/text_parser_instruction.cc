@@ -237,7 +237,7 @@ bool TextParser::UnknownAttribute(Pending* p, absl::string_view name, size_t off
     return Fail(offset, known ? absl::StrCat(opcode, " has no attribute \"", name, "\"")
                               : absl::StrCat("unknown attribute \"", name, "\""));
   }
-  if (!SkipValue()) return false;
+  if (!SkipValue(/*in_header=*/false)) return false;
   absl::string_view kept = lexer_.source().substr(offset, lexer_.offset() - offset);
   while (absl::ascii_isspace(static_cast<unsigned char>(kept.back()))) kept.remove_suffix(1);
   P* attributes = AttributesOf(p);
@@ -247,11 +247,11 @@ bool TextParser::UnknownAttribute(Pending* p, absl::string_view name, size_t off
   return true;
 }
 
-// Skips tokens up to the next `,` or closing bracket outside of brackets, or to the next
-// instruction.
-bool TextParser::SkipValue() {
+// Skips tokens up to the next `,` or closing bracket outside of brackets, or to what begins the next
+// instruction (or computation, behind the module's header).
+bool TextParser::SkipValue(bool in_header) {
   int64_t depth = 0;
-  while (true) {
+  for (bool first = true;; first = false) {
     switch (lexer_.kind()) {
       case Token::kEnd:
         return depth == 0 || FailHere("the brackets of this value do not match");
@@ -272,12 +272,19 @@ bool TextParser::SkipValue() {
         if (depth == 0) return true;
         break;
       case Token::kKeyword:
-        if (depth == 0 && lexer_.IsKeyword(Keyword::kRoot)) return true;
+        if (depth == 0 && !first &&
+            (lexer_.IsKeyword(Keyword::kRoot) || lexer_.IsKeyword(Keyword::kEntry) ||
+             lexer_.IsKeyword(Keyword::kFileNames))) {
+          return true;
+        }
         break;
       case Token::kName:
       case Token::kIdentifier:
-        // `name = ...` begins the next instruction.
-        if (depth == 0 && lexer_.Peek() == Token::kEqual) return true;
+        if (depth == 0 && !first) {
+          const Token next = lexer_.Peek();
+          if (next == Token::kEqual) return true;
+          if (in_header && (next == Token::kLeftBrace || next == Token::kLeftParen)) return true;
+        }
         break;
       default:
         break;

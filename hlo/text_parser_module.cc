@@ -102,7 +102,7 @@ bool TextParser::HeaderAttribute(absl::string_view name, size_t offset,
   if (name == "origin_recovery_table") {
     return OriginRecoveryTable(module->mutable_original_value_recovery_table());
   }
-  if (options_.keep_unknown) return SkipValue() && keep_text();
+  if (options_.keep_unknown) return SkipValue(/*in_header=*/true) && keep_text();
   return Fail(offset, absl::StrCat("unknown module attribute \"", name,
                                    "\", expected one of: ", kHeaderAttributes));
 }
