@@ -1,5 +1,5 @@
-// Feeds arbitrary text to the HLO parser. What it accepts must print to a text that it accepts too and
-// that prints the same, and must survive the way through its protobuf.
+// Feeds arbitrary text to the HLO parser. What it accepts must print to a text that it accepts too
+// and that prints the same, and must survive the way through its protobuf.
 
 #include <cstdint>
 #include <cstdlib>
