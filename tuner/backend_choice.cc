@@ -1,12 +1,15 @@
 #include "tuner/backend_choice.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "hardware/aot_backend.h"
+#include "hardware/pjrt_discovery.h"
 #include "hardware/replay_backend.h"
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"
@@ -20,7 +23,10 @@ constexpr size_t kListed = 12;
 constexpr char kHowToGetABackend[] =
     "no measurement backend is available:\n"
     "  replay: give recorded measurements with --recording FILE\n"
-    "  pjrt, aot: not part of this build; `autotune backends` says more";
+    "  aot: ./autotune --with aot installs the TPU compiler, which estimates times without a TPU\n"
+    "`autotune backends` says what was looked for";
+
+constexpr char kAssumedTarget[] = "tpu-v5e";
 
 std::string Describe(const Kernel& kernel) {
   return absl::StrCat(kernel.name, " (", kernel.kind, ", ", FingerprintText(kernel.fingerprint),
@@ -82,7 +88,42 @@ absl::StatusOr<ChosenBackend> ChooseReplay(const TuneOptions& options, const Pro
                       ? absl::StrCat(program.path, " is a recording")
                       : absl::StrCat("--recording ", absl::StrJoin(options.recordings, ", "));
   chosen.known = &recording;
+  chosen.space_of = [&recording](const Kernel& kernel) {
+    return SpaceFromRecording(kernel, recording);
+  };
   chosen.backend = *std::move(replay);
+  return chosen;
+}
+
+// The kernels of a program before optimisation, from one compile.
+absl::Status CompileForKernels(AotBackend& backend, Program& program) {
+  if (!program.kernels.empty() || !IsBeforeOptimisation(program)) return RequireKernels(program);
+  absl::StatusOr<AotDefault> compiled = backend.CompileProgram(*program.module);
+  if (!compiled.ok()) {
+    return WithExitCode(kExitBadInput,
+                        absl::Status(compiled.status().code(),
+                                     absl::StrCat(program.path, " does not compile: ",
+                                                  std::string(compiled.status().message()))));
+  }
+  program.kernels = std::move(compiled->kernels);
+  return RequireKernels(program);
+}
+
+absl::StatusOr<ChosenBackend> ChooseAot(const TuneOptions& options, Program& program) {
+  AotBackendOptions aot;
+  aot.target = options.target.empty() ? kAssumedTarget : options.target;
+  aot.jobs = static_cast<int>(options.jobs > 0 ? options.jobs
+                                               : std::max(1u, std::thread::hardware_concurrency()));
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = AotBackend::Create(aot);
+  if (!backend.ok()) return WithExitCode(kExitBroken, backend.status());
+  if (absl::Status status = CompileForKernels(**backend, program); !status.ok()) return status;
+  ChosenBackend chosen;
+  chosen.reason = absl::StrCat(
+      options.backend.empty() ? "no --recording and no TPU, but libtpu is installed" : "--backend",
+      options.target.empty() ? "; target assumed, --target names another" : "");
+  const DeviceSpec device = (*backend)->device();
+  chosen.space_of = [device](const Kernel& kernel) { return SpaceFromGeometry(kernel, device); };
+  chosen.backend = *std::move(backend);
   return chosen;
 }
 
@@ -103,10 +144,20 @@ absl::Status RequireRecordedKernels(const Program& program, const Recording& rec
                                          "\n  the recording holds: ", ListKernels(held))));
 }
 
-absl::StatusOr<ChosenBackend> ChooseBackend(const TuneOptions& options, const Program& program) {
+absl::StatusOr<ChosenBackend> ChooseBackend(const TuneOptions& options, Program& program) {
   const bool has_recording = !options.recordings.empty() || program.recording.has_value();
   if (options.backend == "replay" || (options.backend.empty() && has_recording)) {
+    if (absl::Status status = RequireKernels(program); !status.ok()) return status;
     return ChooseReplay(options, program);
+  }
+  if (options.backend == "aot" || (options.backend.empty() && FindLibtpu().ok())) {
+    return ChooseAot(options, program);
+  }
+  if (!options.backend.empty()) {
+    return WithExitCode(kExitBroken,
+                        absl::UnavailableError(absl::StrCat("--backend ", options.backend,
+                                                            ": this version does not have it yet; "
+                                                            "there are replay and aot")));
   }
   return WithExitCode(kExitBroken, absl::UnavailableError(kHowToGetABackend));
 }

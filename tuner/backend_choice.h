@@ -1,12 +1,14 @@
 #ifndef AUTOTUNE_TUNER_BACKEND_CHOICE_H_
 #define AUTOTUNE_TUNER_BACKEND_CHOICE_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "hardware/measurement_backend.h"
 #include "hardware/recording.h"
+#include "tuner/kernel_space.h"
 #include "tuner/program.h"
 #include "tuner/tune_options.h"
 
@@ -18,13 +20,15 @@ struct ChosenBackend {
   std::string reason;
   // What it replays, owned by the backend; null if it measures.
   const Recording* known = nullptr;
+  // The configurations in which a kernel is searched with this backend.
+  std::function<KernelSpace(const Kernel&)> space_of;
 };
 
 // The backend that the options ask for, or else: (1) a recording means replay; (2) a TPU that the
 // PJRT plugin finds; (3) the ahead-of-time compiler, if libtpu is installed; (4) an error that says
 // how to get each of them. Errors carry their exit code. A program that is a recording replays
 // itself too.
-absl::StatusOr<ChosenBackend> ChooseBackend(const TuneOptions& options, const Program& program);
+absl::StatusOr<ChosenBackend> ChooseBackend(const TuneOptions& options, Program& program);
 
 // Fails if nothing of the program is in the recording: says which kernels were looked for and what
 // the recording holds.

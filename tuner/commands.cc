@@ -74,6 +74,7 @@ void AddCommands(CLI::App& app, CommandContext& context) {
   AddCompareCommand(app, context);
   AddCheckCommand(app, context);
   AddConvertCommand(app, context);
+  AddBackendsCommand(app, context);
 }
 
 int RunCommandLine(CommandContext& context) {

@@ -3,7 +3,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "hlo/tile_geometry.h"
+#include "search/kernel_tile_space.h"
 #include "search/recorded_space.h"
 #include "tuner/text_table.h"
 
@@ -41,6 +44,34 @@ KernelSpace SpaceFromRecording(const Kernel& kernel, const Recording& recording)
   } else if (kernel.compiler_choice && !kernel.compiler_choice->bounds.IsEmpty()) {
     result.compiler_default = Config(kernel.compiler_choice->bounds);
   }
+  return result;
+}
+
+KernelSpace SpaceFromGeometry(const Kernel& kernel, const DeviceSpec& device) {
+  KernelSpace result;
+  if (kernel.compiler_choice && !kernel.compiler_choice->bounds.IsEmpty()) {
+    result.compiler_default = Config(kernel.compiler_choice->bounds);
+  }
+  absl::StatusOr<TileGeometry> geometry = TileGeometry::Create(*kernel.module);
+  if (!geometry.ok()) {
+    result.not_tuned = std::string(geometry.status().message());
+    return result;
+  }
+  absl::StatusOr<std::unique_ptr<TileSpace>> space =
+      CreateKernelTileSpace(*geometry, device.vmem_bytes);
+  if (!space.ok()) {
+    result.not_tuned = std::string(space.status().message());
+    return result;
+  }
+  const std::optional<int64_t> size = (*space)->Size();
+  if (size == 0) {
+    result.not_tuned = "no tile fits in VMEM";
+    return result;
+  }
+  result.description =
+      size ? absl::StrCat(FormatCount(*size), *size == 1 ? " legal tile" : " legal tiles")
+           : absl::StrCat("up to ", FormatCount((*space)->combinations()), " legal tiles");
+  result.space = *std::move(space);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "hardware/config.h"
+#include "hardware/device_spec.h"
 #include "hardware/recording.h"
 #include "hlo/kernel.h"
 #include "search/search_space.h"
@@ -28,6 +29,10 @@ struct KernelSpace {
 // The space of a kernel that is replayed: exactly the recorded configurations, recorded failures
 // included. A kernel that is not recorded has none.
 KernelSpace SpaceFromRecording(const Kernel& kernel, const Recording& recording);
+
+// The space of a kernel that is measured: the tiles that the compiler could choose on the device. A
+// kernel whose operation is not tiled has none.
+KernelSpace SpaceFromGeometry(const Kernel& kernel, const DeviceSpec& device);
 
 }  // namespace autotune
 

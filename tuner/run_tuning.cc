@@ -119,7 +119,6 @@ absl::Status TuningCommand::LoadInputs() {
   for (const std::string& warning : program_.warnings) {
     progress_->OnMessage(absl::StrCat("warning: ", warning));
   }
-  if (absl::Status status = RequireKernels(program_); !status.ok()) return status;
   absl::StatusOr<ChosenBackend> backend = ChooseBackend(options_, program_);
   if (!backend.ok()) return backend.status();
   backend_ = *std::move(backend);
@@ -187,9 +186,7 @@ absl::Status TuningCommand::CreateTuner() {
       options_.jobs > 0 ? options_.jobs : std::max<int64_t>(1, std::thread::hardware_concurrency());
   parts.known = backend_.known;
   parts.replays = backend_.known != nullptr;
-  parts.space_of = [known = backend_.known](const Kernel& kernel) {
-    return SpaceFromRecording(kernel, *known);
-  };
+  parts.space_of = std::move(backend_.space_of);
   parts.backend = std::move(backend_.backend);
   parts.store = std::move(store_);
   parts.progress = progress_.get();

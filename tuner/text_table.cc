@@ -64,8 +64,9 @@ std::string TextTable::ToString(int indent) const {
 
 std::string FormatSeconds(double seconds) {
   const double micros = seconds * 1e6;
-  if (micros < 9999.5) return absl::StrCat(Significant(micros, 4), " us");
-  if (micros < 9999.5e3) return absl::StrCat(Significant(micros / 1e3, 4), " ms");
+  if (micros < 0.99995) return absl::StrCat(Significant(micros * 1e3, 4), " ns");
+  if (micros < 999.95) return absl::StrCat(Significant(micros, 4), " us");
+  if (micros < 999.95e3) return absl::StrCat(Significant(micros / 1e3, 4), " ms");
   return absl::StrCat(Significant(seconds, 4), " s");
 }
 

@@ -26,7 +26,7 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_{{}};
 };
 
-// "137.3 us", "1.447 us", "24.10 ms", "3.200 s": four significant digits.
+// "598.0 ns", "137.3 us", "24.10 ms", "3.200 s": four significant digits.
 std::string FormatSeconds(double seconds);
 // "1.10x"; "-" for nullopt is the caller's.
 std::string FormatSpeedup(double ratio);
