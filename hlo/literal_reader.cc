@@ -145,6 +145,10 @@ absl::StatusOr<const Literal*> Read(const proto::LiteralProto& proto, int depth,
     if (absl::Status status = ReadArray(proto, builder, literal); !status.ok()) return status;
     return literal;
   }
+  if (!literal->shape->IsTuple()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there are no values of ", literal->shape->ToString()));
+  }
   if (static_cast<size_t>(proto.tuple_literals_size()) != literal->shape->tuple_shapes().size()) {
     return absl::InvalidArgumentError(absl::StrCat("the literal has ", proto.tuple_literals_size(),
                                                    " parts, its shape ",

@@ -3,6 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 
 #include <limits>
@@ -53,6 +54,8 @@ template <typename Message>
 Message* ParseBinary(absl::string_view content, Arena* arena) {
   Message* message = Arena::CreateMessage<Message>(arena);
   if (content.size() > std::numeric_limits<int>::max()) return nullptr;
+  // The status tells what is wrong; Protobuf would print it as well.
+  const google::protobuf::LogSilencer silencer;
   const bool ok = message->ParseFromArray(content.data(), static_cast<int>(content.size()));
   return ok ? message : nullptr;
 }

@@ -134,6 +134,19 @@ TEST(ReadModuleTest, BrokenReferencesNameTheInstruction) {
               HasSubstr("which no instruction before it has"));
 }
 
+// Found by the fuzzer: printing read the data of a literal that had none.
+TEST(ReadModuleTest, LiteralOfATokenIsRefused) {
+  proto::HloModuleProto module = Proto();
+  proto::HloInstructionProto* constant = module.mutable_computations(0)->add_instructions();
+  constant->set_name("c");
+  constant->set_id(9);
+  constant->set_opcode("constant");
+  constant->mutable_shape()->set_element_type(proto::TOKEN);
+  constant->mutable_literal()->mutable_shape()->set_element_type(proto::TOKEN);
+  EXPECT_THAT(std::string(HloModule::FromProto(module).status().message()),
+              HasSubstr("instruction c: there are no values of token[]"));
+}
+
 class DirectoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
