@@ -92,6 +92,14 @@ int64_t ResidentBytes(pid_t pid) {
   return statm ? resident_pages * sysconf(_SC_PAGESIZE) : 0;
 }
 
+// True once the child has ended, which leaves it to be reaped. The socket does not tell: a process
+// that the child started may still hold it.
+bool HasEnded(pid_t pid) {
+  siginfo_t info = {};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid != 0;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const WorkerOptions& options) {
@@ -143,9 +151,11 @@ std::variant<std::string, Failure> WorkerProcess::Call(absl::string_view request
       if (!written.ok()) return Died("taking a request");
       sent = *written;
     }
+    const bool ended = HasEnded(pid_);  // asked first: what it wrote before is still read
     const absl::StatusOr<bool> complete = reader.Read(socket_);
     if (!complete.ok()) return Died("working on a request");
     if (*complete) return reader.TakeMessage();
+    if (ended) return Died("working on a request");
     if (memory_limit_bytes_ > 0 && ResidentBytes(pid_) > memory_limit_bytes_) {
       return KillFor(
           FailureKind::kOutOfMemory,
@@ -171,13 +181,7 @@ Failure WorkerProcess::KillFor(FailureKind kind, std::string message) {
 
 Failure WorkerProcess::Died(absl::string_view while_doing) {
   // The socket closes a little before the process can be waited for.
-  siginfo_t info = {};
-  for (int i = 0;
-       i < 100 && waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-       info.si_pid == 0;
-       ++i) {
-    usleep(10'000);
-  }
+  for (int i = 0; i < 100 && !HasEnded(pid_); ++i) usleep(10'000);
   const int status = Reap();
   std::string how = absl::StrCat("status ", status);
   if (WIFSIGNALED(status)) {

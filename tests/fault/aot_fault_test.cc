@@ -1,0 +1,253 @@
+// The `aot` backend against a plugin that crashes, hangs, leaks, lies and reports other versions.
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+#include "hardware/aot_backend.h"
+#include "hlo/kernel.h"
+#include "hlo/parser.h"
+
+namespace autotune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kText[] = R"(HloModule NAME, is_scheduled=true
+
+%fused (p: f32[32,1024]) -> f32[32,1024] {
+  %p = f32[32,1024]{1,0:T(8,128)} parameter(0)
+  ROOT %add = f32[32,1024]{1,0:T(8,128)} add(%p, %p)
+}
+
+ENTRY %main (p0: f32[32,1024]) -> f32[32,1024] {
+  %p0 = f32[32,1024]{1,0:T(8,128)} parameter(0)
+  ROOT %NAME = f32[32,1024]{1,0:T(8,128)} fusion(%p0), kind=kLoop, calls=%fused
+}
+)";
+
+Kernel NamedKernel(const std::string& name) {
+  std::string text = kText;
+  for (size_t at = text.find("NAME"); at != std::string::npos; at = text.find("NAME")) {
+    text.replace(at, 4, name);
+  }
+  absl::StatusOr<std::unique_ptr<HloModule>> module = ParseHloText(text);
+  EXPECT_TRUE(module.ok()) << module.status();
+  absl::StatusOr<Kernel> kernel = KernelFromModule(*std::move(module));
+  EXPECT_TRUE(kernel.ok()) << kernel.status();
+  return *kernel;
+}
+
+Config FullTile() {
+  TileBounds bounds;
+  bounds.output = {4, 8};
+  return Config(bounds);
+}
+
+// How many live children a process has.
+int ChildrenOf(pid_t parent) {
+  int children = 0;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream stat(entry.path() / "stat");
+    std::string line;
+    if (!std::getline(stat, line)) continue;
+    const std::vector<std::string> fields =
+        absl::StrSplit(line.substr(line.rfind(')') + 1), ' ', absl::SkipWhitespace());
+    if (fields.size() > 1 && fields[0] != "Z" && fields[1] == absl::StrCat(parent)) ++children;
+  }
+  return children;
+}
+
+// Processes that run the fake plugin, wherever they hang in the tree.
+int ProcessesWithPlugin() {
+  int found = 0;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream maps(entry.path() / "maps");
+    std::string line;
+    while (std::getline(maps, line)) {
+      if (!absl::StrContains(line, AUTOTUNE_FAKE_PLUGIN)) continue;
+      ++found;
+      break;
+    }
+  }
+  return found;
+}
+
+class AotFaultTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = absl::StrCat(testing::TempDir(), "/aot-fault-", getpid());
+    fs::create_directories(folder_);
+    setenv("TMPDIR", folder_.c_str(), 1);
+    unsetenv("FAKE_PJRT_API");
+  }
+  void TearDown() override {
+    EXPECT_TRUE(fs::is_empty(folder_)) << "temporary files are left in " << folder_;
+    EXPECT_EQ(ChildrenOf(getpid()), 0);
+    EXPECT_EQ(ProcessesWithPlugin(), 0);
+    fs::remove_all(folder_);
+    unsetenv("FAKE_PJRT_API");
+  }
+
+  static absl::StatusOr<std::unique_ptr<AotBackend>> Backend(int jobs = 1) {
+    AotBackendOptions options;
+    options.target = "v3";
+    options.plugin = AUTOTUNE_FAKE_PLUGIN;
+    options.jobs = jobs;
+    options.timeout = absl::Seconds(2);
+    options.memory_limit_bytes = int64_t{192} << 20;
+    return AotBackend::Create(options);
+  }
+
+  // The only result for a kernel of that name.
+  static Measurement MeasureNamed(AotBackend& backend, const std::string& name) {
+    const Kernel kernel = NamedKernel(name);
+    absl::StatusOr<std::vector<Measurement>> results =
+        backend.Measure({Candidate{&kernel, FullTile()}});
+    EXPECT_TRUE(results.ok()) << results.status();
+    return results.ok() ? results->at(0)
+                        : Measurement::FromFailure(FailureKind::kWrongResult, "no result");
+  }
+
+  std::string folder_;
+};
+
+const std::map<std::string, FailureKind>& Faults() {
+  static const auto& faults = *new std::map<std::string, FailureKind>{
+      {"fault-crash", FailureKind::kCrash},           {"fault-exit", FailureKind::kCrash},
+      {"fault-orphan", FailureKind::kCrash},          {"fault-hang", FailureKind::kTimeout},
+      {"fault-leak", FailureKind::kOutOfMemory},      {"fault-error", FailureKind::kCompileError},
+      {"fault-memory", FailureKind::kOutOfMemory},    {"fault-code", FailureKind::kCompileError},
+      {"fault-schedule", FailureKind::kCompileError}, {"fault-garbage", FailureKind::kCompileError},
+      {"fault-bounds", FailureKind::kNotFaithful}};
+  return faults;
+}
+
+TEST_F(AotFaultTest, AWellBehavedPluginMeasures) {
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = Backend();
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  EXPECT_EQ((*backend)->capabilities().versions, "fake compiler 1");
+  EXPECT_EQ((*backend)->capabilities().time_source, TimeSource::kEstimate);
+  const Measurement measurement = MeasureNamed(**backend, "fine");
+  ASSERT_TRUE(measurement.ok()) << measurement.failure().message;
+  EXPECT_EQ(measurement.source(), TimeSource::kEstimate);
+  EXPECT_GT(measurement.MedianSeconds(), 0);
+}
+
+TEST_F(AotFaultTest, EveryFaultIsTyped) {
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = Backend();
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  for (const auto& [fault, kind] : Faults()) {
+    const Measurement measurement = MeasureNamed(**backend, fault);
+    ASSERT_FALSE(measurement.ok()) << fault;
+    EXPECT_EQ(measurement.failure().kind, kind)
+        << fault << ": " << FailureKindName(measurement.failure().kind) << ", "
+        << measurement.failure().message;
+    EXPECT_NE(measurement.failure().message, "") << fault;
+  }
+  const Measurement crash = MeasureNamed(**backend, "fault-crash");
+  EXPECT_TRUE(absl::StrContains(crash.failure().message, "SIGILL")) << crash.failure().message;
+  EXPECT_TRUE(absl::StrContains(crash.failure().message, "the window fits"));
+}
+
+TEST_F(AotFaultTest, AConfigurationThatIsNoTileIsNotMeasured) {
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = Backend();
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  const Kernel kernel = NamedKernel("fine");
+  auto results = (*backend)->Measure({Candidate{&kernel, Config(OpaqueConfig{3})}});
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ(results->at(0).failure().kind, FailureKind::kNotFaithful);
+}
+
+// 200 candidates, 30 % of them faults of all kinds, four at a time: every result is there, in
+// order.
+TEST_F(AotFaultTest, TwoHundredCandidatesWithThirtyPercentFaults) {
+  std::vector<std::string> kinds;
+  for (const auto& [fault, kind] : Faults()) kinds.push_back(fault);
+  std::mt19937_64 random(7);
+  std::vector<Kernel> kernels;
+  std::vector<std::string> names;
+  for (int i = 0; i < 200; ++i) {
+    const bool fault = random() % 10 < 3;
+    // Waiting for time-outs and memory takes long: fewer of those.
+    std::string kind = kinds[random() % kinds.size()];
+    if ((kind == "fault-hang" || kind == "fault-leak") && random() % 4 != 0) kind = "fault-crash";
+    names.push_back(fault ? kind : "fine");
+    kernels.push_back(NamedKernel(absl::StrCat(names.back(), ".", i)));
+  }
+  std::vector<Candidate> candidates;
+  for (const Kernel& kernel : kernels) candidates.push_back({&kernel, FullTile()});
+
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = Backend(/*jobs=*/4);
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  absl::StatusOr<std::vector<Measurement>> results = (*backend)->Measure(candidates);
+  ASSERT_TRUE(results.ok()) << results.status();
+  ASSERT_EQ(results->size(), candidates.size());
+  int faults = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Measurement& result = (*results)[i];
+    if (names[i] == "fine") {
+      EXPECT_TRUE(result.ok()) << i << ": " << result.failure().message;
+      continue;
+    }
+    ++faults;
+    ASSERT_FALSE(result.ok()) << i << " " << names[i];
+    EXPECT_EQ(result.failure().kind, Faults().at(names[i])) << result.failure().message;
+  }
+  EXPECT_GT(faults, 40);
+  EXPECT_LT(faults, 80);
+}
+
+TEST_F(AotFaultTest, ANewerApiWorks) {
+  setenv("FAKE_PJRT_API", "new", 1);
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = Backend();
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  EXPECT_TRUE(MeasureNamed(**backend, "fine").ok());
+}
+
+TEST_F(AotFaultTest, AnOlderApiSaysWhatIsMissing) {
+  setenv("FAKE_PJRT_API", "old", 1);
+  const absl::Status status = Backend().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::StrContains(status.message(), "PJRT_TopologyDescription_Create")) << status;
+}
+
+TEST_F(AotFaultTest, AnotherMajorVersionIsRefused) {
+  setenv("FAKE_PJRT_API", "major", 1);
+  const absl::Status status = Backend().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::StrContains(status.message(), "version")) << status;
+}
+
+TEST_F(AotFaultTest, ATargetThatThePluginDoesNotKnow) {
+  AotBackendOptions options;
+  options.target = "v5e";
+  options.plugin = AUTOTUNE_FAKE_PLUGIN;
+  const absl::Status status = AotBackend::Create(options).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "no such topology")) << status;
+  options.target = "v99";
+  EXPECT_EQ(AotBackend::Create(options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(AotFaultTest, AFileThatIsNoPlugin) {
+  AotBackendOptions options;
+  options.target = "v3";
+  options.plugin = "/lib/x86_64-linux-gnu/libz.so.1";
+  const absl::Status status = AotBackend::Create(options).status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "GetPjrtApi")) << status;
+}
+
+}  // namespace
+}  // namespace autotune
