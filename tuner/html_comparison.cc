@@ -123,9 +123,9 @@ HtmlTable MethodTable(absl::Span<const MethodResult> methods, const Axis& axis) 
                                   [](const MethodResult& method) { return method.runs > 0; });
   if (shown == methods.end()) return table;
   for (const ReachStatistic& reach : *shown.*axis.reach) {
-    table.Column(absl::StrFormat("to %g %%, median", reach.percent)).Column("90th pct.");
-    table.Column("runs there");
+    table.Column(absl::StrFormat("to %g %%", reach.percent));
   }
+  table.Column("runs that get there");
   for (const SlowdownStatistic& slowdown : *shown.*axis.slowdown) {
     table.Column(absl::StrCat("after ", absl::StrFormat("%g", slowdown.at), axis.unit));
   }
@@ -133,8 +133,12 @@ HtmlTable MethodTable(absl::Span<const MethodResult> methods, const Axis& axis) 
     table.Row().Add(method.method);
     if (method.runs == 0) table.Tag("has nothing to rank here");
     for (const ReachStatistic& reach : method.*axis.reach) {
-      table.Add(OrNever(reach.median, axis.format)).Add(OrNever(reach.p90, axis.format));
-      table.Add(absl::StrCat(reach.reached, " of ", reach.runs));
+      table.Add(
+          absl::StrCat(OrNever(reach.median, axis.format), " / ", OrNever(reach.p90, axis.format)));
+    }
+    if (method.runs > 0) {
+      const ReachStatistic& first = (method.*axis.reach).front();
+      table.Add(absl::StrCat(first.reached, " of ", first.runs));
     }
     for (const SlowdownStatistic& slowdown : method.*axis.slowdown) {
       table.Add(slowdown.median ? absl::StrCat(Short(*slowdown.median), "x") : kNone);
@@ -303,7 +307,9 @@ void AddOverall(const ComparisonReport& report, HtmlPage& page) {
   page.Paragraph(
       "Kernels with opaque configurations are left out. Measurements and seconds: until every "
       "kernel is that close, summed over kernels. Slowdown: of the program's time, after so many "
-      "measurements, or seconds, for each kernel.");
+      "measurements, or seconds, for each kernel. Columns: median / 90th percentile over seeds "
+      "until "
+      "within that many per cent of the best; median slowdown after so many.");
   page.BeginCharts();
   AddCurves(report.overall, "Program", page);
   page.EndCharts();
