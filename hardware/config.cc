@@ -1,12 +1,12 @@
 #include "hardware/config.h"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -104,14 +104,21 @@ absl::StatusOr<Config> LayoutFromJson(const json& nodes) {
 template <typename Container>
 bool ParseList(absl::string_view text, Container* out) {
   if (text.empty()) return true;
-  for (absl::string_view part : absl::StrSplit(text, ',')) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (;;) {
+    // from_chars takes a minus sign, which no key has.
+    if (at == end || *at < '0' || *at > '9' || (*at == '0' && at + 1 < end && at[1] != ',')) {
+      return false;
+    }
     typename Container::value_type value = 0;
-    if (part.empty() || (part.size() > 1 && part[0] == '0')) return false;
-    if (part.find_first_not_of("0123456789") != absl::string_view::npos) return false;
-    if (!absl::SimpleAtoi(part, &value)) return false;
+    const auto [stop, error] = std::from_chars(at, end, value);
+    if (error != std::errc()) return false;
     out->push_back(value);
+    if (stop == end) return true;
+    if (*stop != ',') return false;
+    at = stop + 1;
   }
-  return true;
 }
 
 bool ParseTileKey(absl::string_view key, TileBounds* bounds) {
@@ -190,21 +197,21 @@ absl::StatusOr<Config> Config::FromKey(absl::string_view key) {
   if (absl::StartsWith(key, "#")) {
     std::vector<int64_t> index;
     if (!ParseList(key.substr(1), &index) || index.size() != 1) return wrong();
-    return Config(OpaqueConfig{index[0]});
+    return Config(OpaqueConfig{index[0]}, key);
   }
   if (absl::StartsWith(key, "f=")) {
     FusionDecision decision;
     if (!ParseList(key.substr(2), &decision.cuts) || !AreCuts(decision.cuts)) return wrong();
-    return Config(std::move(decision));
+    return Config(std::move(decision), key);
   }
   if (absl::StartsWith(key, "l=")) {
     LayoutConfig layout;
     if (!ParseLayoutKey(key.substr(2), &layout)) return wrong();
-    return Config(std::move(layout));
+    return Config(std::move(layout), key);
   }
   TileBounds bounds;
   if (!ParseTileKey(key, &bounds)) return wrong();
-  return Config(std::move(bounds));
+  return Config(std::move(bounds), key);
 }
 
 }  // namespace autotune

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -61,7 +62,12 @@ class Config {
   friend bool operator<(const Config& a, const Config& b) { return a.key_ < b.key_; }
 
  private:
-  std::variant<TileBounds, FusionDecision, LayoutConfig, OpaqueConfig> value_;
+  using Value = std::variant<TileBounds, FusionDecision, LayoutConfig, OpaqueConfig>;
+
+  // REQUIRES: `key` is the canonical key of `value`.
+  Config(Value value, absl::string_view key) : value_(std::move(value)), key_(key) {}
+
+  Value value_;
   std::string key_;
 };
 

@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "hardware/record_store_rows.h"
 #include "hardware/record_store_tables.h"
 #include "hardware/recording_forms.h"
@@ -104,9 +105,9 @@ absl::StatusOr<Kernel> KernelFromText(const std::string& name, const std::string
 // Collects the rows of one kernel into one result per configuration.
 class ResultCollector {
  public:
-  absl::Status Add(const CandidateRow& row, TimeSource source) {
-    const absl::StatusOr<Measurement> measurement =
-        MeasurementFromColumns(row.samples, row.failure, row.message, source);
+  // Key and outcome as ForEachOutcome gives them.
+  absl::Status Add(const std::string& key, absl::string_view outcome, TimeSource source) {
+    absl::StatusOr<Measurement> measurement = MeasurementOf(outcome, source);
     if (!measurement.ok()) return measurement.status();
     if (!measurement->ok()) {
       const FailureKind kind = measurement->failure().kind;
@@ -114,11 +115,11 @@ class ResultCollector {
         return absl::OkStatus();
       }
     }
-    const auto [found, is_new] = index_.emplace(row.config, results_.size());
+    const auto [found, is_new] = index_.emplace(key, results_.size());
     if (is_new) {
-      absl::StatusOr<Config> config = Config::FromKey(row.config);
+      absl::StatusOr<Config> config = Config::FromKey(key);
       if (!config.ok()) return config.status();
-      results_.push_back({*std::move(config), *measurement});
+      results_.push_back({*std::move(config), *std::move(measurement)});
     } else {
       Join(*measurement, &results_[found->second].measurement);
     }
@@ -128,6 +129,12 @@ class ResultCollector {
   std::vector<StoredResult> Take() { return std::move(results_); }
 
  private:
+  static absl::StatusOr<Measurement> MeasurementOf(absl::string_view outcome, TimeSource source) {
+    if (!absl::ConsumePrefix(&outcome, "!")) return MeasurementFromColumns(outcome, "", "", source);
+    const size_t colon = outcome.find(':');
+    return MeasurementFromColumns("", outcome.substr(0, colon), outcome.substr(colon + 1), source);
+  }
+
   // Samples add up; a time beats a failure; of failures the first stays.
   static void Join(const Measurement& more, Measurement* known) {
     if (!more.ok()) return;
@@ -297,16 +304,17 @@ absl::StatusOr<std::vector<StoredResult>> SqlRecordStore::Lookup(uint64_t kernel
     }
     if (ids.empty()) return absl::OkStatus();
     absl::Status first_error;
-    ForEachCandidate(
+    ForEachOutcome(
         sql,
         absl::StrCat("kernel = ", static_cast<int64_t>(kernel_fingerprint), " AND context IN (",
                      absl::StrJoin(ids, ", "), ") AND fate = ", Quoted(FateName(Fate::kMeasured))),
-        "recorded, run, sequence", [&](const StoredCandidateRow& stored) {
-          absl::Status error = collector.Add(stored.row, context.source);
+        "recorded, run, sequence", [&](const std::string& key, const std::string& outcome) {
+          absl::Status error = collector.Add(key, outcome, context.source);
           if (error.ok() || !first_error.ok()) return;
           first_error = absl::DataLossError(
-              absl::StrCat("record store ", url(), ": candidate ", stored.row.sequence, " of run ",
-                           stored.row.run, ": ", error.message()));
+              absl::StrCat("record store ", url(), ": a record of kernel ",
+                           absl::Hex(kernel_fingerprint, absl::kZeroPad16), ", configuration ", key,
+                           ", is damaged: ", error.message(), "; `autotune records verify` names it"));
         });
     return first_error;
   });

@@ -150,6 +150,22 @@ void ForEachCandidate(soci::session& sql, const std::string& where, const std::s
   }
 }
 
+void ForEachOutcome(soci::session& sql, const std::string& where, const std::string& order,
+                    const std::function<void(const std::string&, const std::string&)>& visit) {
+  std::vector<std::string> configs(kBatchRows), outcomes(kBatchRows);
+  soci::statement select =
+      (sql.prepare << "SELECT config, CASE WHEN failure = '' THEN samples"
+                      " ELSE '!' || failure || ':' || message END FROM candidates WHERE "
+                   << where << " ORDER BY " << order,
+       soci::into(configs), soci::into(outcomes));
+  select.execute();
+  while (select.fetch()) {
+    for (size_t i = 0; i < configs.size(); ++i) visit(configs[i], outcomes[i]);
+    configs.resize(kBatchRows);
+    outcomes.resize(kBatchRows);
+  }
+}
+
 void ForEachKernel(soci::session& sql, const std::function<void(const KernelRow&)>& visit) {
   KernelRow row;
   long long fingerprint = 0;
