@@ -254,7 +254,9 @@ absl::StatusOr<AotDefault> AotBackend::CompileAndExtract(const PjrtProgram& prog
 }
 
 absl::StatusOr<AotDefault> AotBackend::CompileProgram(const HloModule& program) {
-  return CompileAndExtract(PjrtProgram{program.ToProto().SerializeAsString(), "hlo"});
+  proto::HloModuleProto filled = program.ToProto();
+  FillElidedConstants(&filled);
+  return CompileAndExtract(PjrtProgram{filled.SerializeAsString(), "hlo"});
 }
 
 absl::StatusOr<AotDefault> AotBackend::CompileStableHlo(const std::string& code) {
