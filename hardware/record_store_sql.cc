@@ -85,7 +85,7 @@ std::vector<std::string> DamagedCheckpoints(soci::session& sql) {
 std::string KernelText(const Kernel& kernel) {
   proto::KernelRecord record;
   KernelToProto(kernel, &record);
-  return absl::Base64Escape(Gzip(record.SerializeAsString()));
+  return absl::Base64Escape(Gzip(SerializeDeterministically(record)));
 }
 
 absl::StatusOr<Kernel> KernelFromText(const std::string& name, const std::string& text) {

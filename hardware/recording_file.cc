@@ -41,15 +41,7 @@ uint64_t ReadLittleEndian(absl::string_view bytes) {
 }
 
 absl::Status AppendFrame(const google::protobuf::Message& message, std::string* out) {
-  std::string bytes;
-  {
-    StringOutputStream stream(&bytes);
-    CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    if (!message.SerializeToCodedStream(&coded)) {
-      return absl::InternalError("recording: a message cannot be serialised");
-    }
-  }
+  const std::string bytes = SerializeDeterministically(message);
   if (bytes.size() > std::numeric_limits<int32_t>::max()) {
     return absl::InvalidArgumentError("recording: a kernel of more than 2 GiB");
   }
@@ -146,6 +138,17 @@ absl::StatusOr<Recording> ReadFrames(FrameReader frames) {
 }
 
 }  // namespace
+
+std::string SerializeDeterministically(const google::protobuf::MessageLite& message) {
+  std::string bytes;
+  {
+    StringOutputStream stream(&bytes);
+    CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    message.SerializePartialToCodedStream(&coded);
+  }
+  return bytes;
+}
 
 bool IsGzip(absl::string_view bytes) { return absl::StartsWith(bytes, "\x1f\x8b"); }
 

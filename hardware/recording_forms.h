@@ -25,6 +25,9 @@ std::string Gzip(absl::string_view bytes);
 // Recordings of more than this are refused, so that a small hostile file cannot fill the memory.
 inline constexpr size_t kMaxUncompressedBytes = size_t{4} << 30;
 
+// The message's bytes, equal for equal messages (maps are sorted).
+std::string SerializeDeterministically(const google::protobuf::MessageLite& message);
+
 // The project's own form (proto/recording.proto), uncompressed.
 bool IsOwnForm(absl::string_view bytes);
 absl::StatusOr<Recording> ReadOwnForm(absl::string_view bytes, const std::string& name);

@@ -1,0 +1,49 @@
+#ifndef AUTOTUNE_HARDWARE_RECORD_TRANSFER_H_
+#define AUTOTUNE_HARDWARE_RECORD_TRANSFER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "hardware/record_store.h"
+#include "hardware/recording.h"
+
+namespace autotune {
+
+// What an import added.
+struct ImportCounts {
+  int64_t runs = 0;
+  int64_t kernels = 0;
+  int64_t candidates = 0;
+};
+
+// Everything in a store as JSON lines, one object a line with a "record" member: first "store" with
+// the version of the form, then each "run" followed by the kernels that it is the first to use
+// ("kernel") and its candidates ("candidate"). Importing it into an empty store and exporting again
+// gives the same bytes. Checkpoints are left out.
+absl::StatusOr<std::string> ExportJsonLines(RecordStore& store);
+
+// Adds what ExportJsonLines wrote; records that are there already stay as they are, so importing
+// twice changes nothing. InvalidArgument, naming line and member, for anything else; what came
+// before that line stays.
+absl::StatusOr<ImportCounts> ImportJsonLines(RecordStore& store, absl::string_view text,
+                                             const std::string& name);
+
+// The candidates of all runs as comma-separated values (RFC 4180) with a header line, one row a
+// candidate; for spreadsheets, not for importing.
+absl::StatusOr<std::string> ExportCsv(RecordStore& store);
+
+// Adds a recording as a finished run named `run_id`: every recorded configuration is a measured
+// candidate, all at the time `unix_micros`. AlreadyExists if the store has that run.
+absl::StatusOr<ImportCounts> ImportRecording(RecordStore& store, const Recording& recording,
+                                             const std::string& run_id, int64_t unix_micros);
+
+// What was measured on a device as a recording: of every kernel whose module is stored, all results
+// (loosely matched, see VersionMatch).
+absl::StatusOr<Recording> ExportRecording(RecordStore& store, const MeasurementContext& context);
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_HARDWARE_RECORD_TRANSFER_H_

@@ -1,0 +1,122 @@
+#include "hardware/record_transfer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace autotune {
+namespace {
+
+using ::testing::HasSubstr;
+
+class RecordTransferTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = absl::StrCat(::testing::TempDir(), "/record_transfer_", getpid());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    absl::StatusOr<Recording> loaded =
+        Recording::Load(absl::StrCat(AUTOTUNE_SOURCE_DIR, "/examples/alexnet/tpu_v3.pb"));
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    recording_ = std::make_unique<Recording>(*std::move(loaded));
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<RecordStore> Open(const std::string& name) const {
+    auto store = RecordStore::Open(absl::StrCat("sqlite:", folder_, "/", name, ".db"));
+    EXPECT_TRUE(store.ok()) << store.status();
+    return *std::move(store);
+  }
+
+  std::string folder_;
+  std::unique_ptr<Recording> recording_;
+};
+
+const MeasurementContext kContext = {"tpu-v3", "tpugraphs", "", "", TimeSource::kHardware};
+
+TEST_F(RecordTransferTest, ARecordingGoesThroughTheStore) {
+  const auto store = Open("a");
+  const auto counts = ImportRecording(*store, *recording_, "import", 5);
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->kernels, 10);
+  EXPECT_EQ(ImportRecording(*store, *recording_, "import", 5).status().code(),
+            absl::StatusCode::kAlreadyExists);
+  const absl::StatusOr<Recording> back = ExportRecording(*store, kContext);
+  ASSERT_TRUE(back.ok()) << back.status();
+  ASSERT_EQ(back->kernels().size(), 10u);
+  for (const RecordedKernel& kernel : recording_->kernels()) {
+    const RecordedKernel* found = back->Find(kernel.kernel().fingerprint);
+    ASSERT_NE(found, nullptr) << kernel.kernel().name;
+    ASSERT_EQ(found->configs().size(), kernel.configs().size());
+    for (size_t i = 0; i < kernel.configs().size(); ++i) {
+      EXPECT_EQ(found->configs()[i].config, kernel.configs()[i].config);
+      EXPECT_EQ(found->configs()[i].seconds, kernel.configs()[i].seconds);
+    }
+  }
+  MeasurementContext elsewhere = kContext;
+  elsewhere.device = "tpu-v4";
+  EXPECT_TRUE(ExportRecording(*store, elsewhere)->kernels().empty());
+}
+
+TEST_F(RecordTransferTest, JsonLinesGiveTheSameBack) {
+  const auto store = Open("a");
+  ASSERT_TRUE(ImportRecording(*store, *recording_, "import", 5).ok());
+  CandidateRecord proposed;
+  proposed.run_id = "import";
+  proposed.sequence = 10'000;
+  proposed.context = kContext;
+  proposed.config = Config(TileBounds{.output = {3}, .input = {4}, .iteration = {5}});
+  proposed.predictions = {{"analytical", 1.0 / 3, 7}};
+  ASSERT_TRUE(store->Append({proposed}).ok());
+  const absl::StatusOr<std::string> lines = ExportJsonLines(*store);
+  ASSERT_TRUE(lines.ok()) << lines.status();
+
+  const auto copy = Open("b");
+  const auto counts = ImportJsonLines(*copy, *lines, "x.jsonl");
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->runs, 1);
+  EXPECT_EQ(counts->kernels, 10);
+  EXPECT_TRUE(*ExportJsonLines(*copy) == *lines);
+  ASSERT_TRUE(ImportJsonLines(*copy, *lines, "x.jsonl").ok());
+  EXPECT_TRUE(*ExportJsonLines(*copy) == *lines) << "importing twice changes nothing";
+  EXPECT_THAT(*copy->Verify(), ::testing::IsEmpty());
+}
+
+TEST_F(RecordTransferTest, BadLinesAreNamed) {
+  const auto store = Open("a");
+  const std::pair<const char*, const char*> cases[] = {
+      {"{\"record\":\"store\",\"version\":1}\n{", "x.jsonl:2: no JSON"},
+      {"[]", "x.jsonl:1: no object with a member \"record\""},
+      {"{\"record\":\"cat\"}", "unknown record \"cat\""},
+      {"{\"record\":\"store\",\"version\":2}", "version 1"},
+      {"\n\n{\"record\":\"run\"}", "x.jsonl:3: member \"id\" is not a text"},
+      {"{\"record\":\"candidate\"}", "member \"run\" is not a text"},
+      {"{\"record\":\"kernel\",\"name\":\"k\",\"kernel\":\"AAAA\"}", "x.jsonl:1: kernel k"},
+  };
+  for (const auto& [text, message] : cases) {
+    const auto counts = ImportJsonLines(*store, text, "x.jsonl");
+    ASSERT_FALSE(counts.ok()) << text;
+    EXPECT_EQ(counts.status().code(), absl::StatusCode::kInvalidArgument) << counts.status();
+    EXPECT_THAT(std::string(counts.status().message()), HasSubstr(message));
+  }
+}
+
+TEST_F(RecordTransferTest, CsvHasALineForEveryCandidate) {
+  const auto store = Open("a");
+  ASSERT_TRUE(ImportRecording(*store, *recording_, "import", 5).ok());
+  const absl::StatusOr<std::string> csv = ExportCsv(*store);
+  ASSERT_TRUE(csv.ok());
+  EXPECT_EQ(std::count(csv->begin(), csv->end(), '\n'), store->Totals()->candidates + 1);
+  EXPECT_THAT(*csv, HasSubstr(",\"o=2,26,4,2\",measured,"));
+}
+
+}  // namespace
+}  // namespace autotune
