@@ -74,6 +74,8 @@ void AddCommands(CLI::App& app, CommandContext& context) {
   AddCompareCommand(app, context);
   AddCheckCommand(app, context);
   AddConvertCommand(app, context);
+  AddRecordCommand(app, context);
+  AddRecordsCommand(app, context);
   AddBackendsCommand(app, context);
 }
 

@@ -39,9 +39,9 @@ void AddTuneCommand(CLI::App& app, CommandContext& context);
 void AddInspectCommand(CLI::App& app, CommandContext& context);
 void AddCheckCommand(CLI::App& app, CommandContext& context);
 void AddConvertCommand(CLI::App& app, CommandContext& context);
+void AddRecordCommand(CLI::App& app, CommandContext& context);
 void AddRecordsCommand(CLI::App& app, CommandContext& context);
 void AddBackendsCommand(CLI::App& app, CommandContext& context);
-void AddReportCommand(CLI::App& app, CommandContext& context);
 void AddCompareCommand(CLI::App& app, CommandContext& context);
 
 // All of them, in the order of `autotune --help`.

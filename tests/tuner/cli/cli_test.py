@@ -103,7 +103,10 @@ class GeneralTest(CliTestCase):
     self.assertIn("which program", self.expect(2, "--budget", "3").stderr)
 
   def test_no_backend_says_how_to_get_one(self):
-    self.assertIn("--recording", self.expect(4, PROGRAM).stderr)
+    # A home without Python packages: the TPU compiler is not found either.
+    nowhere = {**os.environ, "PATH": "/nonexistent", "HOME": str(self.directory),
+               "AUTOTUNE_LIBTPU": "/nonexistent/libtpu.so"}
+    self.assertIn("libtpu", self.expect(4, PROGRAM, "--backend", "aot", env=nowhere).stderr)
 
 
 class TuneTest(CliTestCase):
@@ -488,6 +491,48 @@ class InspectTest(CliTestCase):
 
   def test_unknown_target(self):
     self.assertIn("tpu-v3", self.expect(2, "inspect", PROGRAM, "--target", "gpu").stderr)
+
+
+class RecordsTest(CliTestCase):
+
+  def test_list_show_and_verify(self):
+    self.tune("--budget", 12, "--out", "run", "--quiet")
+    store = ["--store", "sqlite:run/records.db"]
+    document = json.loads(self.expect(0, "records", "list", *store, "--json").stdout)
+    self.assertEqual("autotune.records/1", document["schema"])
+    self.assertEqual(12, document["measured"])
+    self.assertEqual(10, document["kernels"])
+    run = document["runs"][0]
+    self.assertEqual("done", run["outcome"])
+    self.assertIn(run["id"], self.expect(0, "records", "list", *store).stdout)
+    shown = json.loads(self.expect(0, "records", "show", run["id"], *store, "--json").stdout)
+    self.assertEqual(12, sum(c["fate"] == "measured" for c in shown["candidates"]))
+    self.assertIn("fusion.191", self.expect(0, "records", "show", run["id"], *store).stdout)
+    self.assertIn("well", self.expect(0, "records", "verify", *store).stdout)
+
+  def test_a_store_that_is_not_there_is_not_made(self):
+    result = self.expect(3, "records", "list", "--store", "sqlite:nowhere.db")
+    self.assertIn("nowhere.db", result.stderr)
+    self.assertFalse((self.directory / "nowhere.db").exists())
+
+  def test_unknown_run(self):
+    self.tune("--budget", 1, "--out", "run", "--quiet")
+    self.assertIn("no-such-run", self.expect(3, "records", "show", "no-such-run", "--store",
+                                             "sqlite:run/records.db").stderr)
+
+
+class BackendsTest(CliTestCase):
+
+  def test_lists_all_with_reasons(self):
+    document = json.loads(self.expect(0, "backends", "--json").stdout)
+    self.assertEqual(["replay", "aot", "pjrt", "fleet"],
+                     [backend["name"] for backend in document["backends"]])
+    self.assertTrue(all(backend["says"] for backend in document["backends"]))
+    self.assertTrue(document["backends"][0]["available"])
+
+  def test_record_refuses_what_it_cannot_do(self):
+    self.assertIn("--backend", self.expect(2, "record", PROGRAM, "--backend", "replay", "--out",
+                                           "x.rec").stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "hardware/aot_backend.h"
+#include "hardware/aot_record.h"
+#include "tuner/command_status.h"
+#include "tuner/commands.h"
+#include "tuner/interrupt.h"
+#include "tuner/program.h"
+#include "tuner/text_table.h"
+
+namespace autotune {
+namespace {
+
+constexpr char kExamples[] = R"(
+Examples:
+  autotune record program.hlo --backend aot --target v3 --out program_v3.rec --sample 20
+  autotune record a.hlo b.hlo --backend aot --target v5e --out both.rec
+
+Goes on where an earlier call with the same --out stopped. With several programs each has a shard of
+its own (OUT.1, OUT.2, ...), which are joined at the end.)";
+
+struct RecordOptions {
+  std::vector<std::string> programs;
+  std::string backend = "aot";
+  std::string target = "v5e";
+  std::string out;
+  std::optional<int64_t> sample;
+  uint64_t seed = 1;
+  int64_t jobs = 0;
+  bool quiet = false;
+};
+
+// Shows how far a sweep is, now and then: a line that is drawn again on a terminal.
+class SweepDisplay {
+ public:
+  explicit SweepDisplay(const CommandContext& context, bool quiet)
+      : context_(context), quiet_(quiet) {}
+
+  // False once the user wants to stop.
+  bool Show(const SweepProgress& progress) {
+    const absl::Duration pause = absl::Seconds(context_.err_is_terminal ? 0.2 : 10);
+    if (!quiet_ && absl::Now() - shown_ >= pause) {
+      shown_ = absl::Now();
+      context_.err << (context_.err_is_terminal ? "\r\033[K" : "")
+                   << FormatCount(progress.configs_done) << " of " << FormatCount(progress.configs)
+                   << " configurations, " << progress.kernels_done << " of " << progress.kernels
+                   << " kernels, " << progress.failures << " failures; " << progress.kernel
+                   << (context_.err_is_terminal ? "" : "\n") << std::flush;
+    }
+    return !InterruptRequested();
+  }
+  void Finish() {
+    if (!quiet_ && context_.err_is_terminal) context_.err << "\r\033[K" << std::flush;
+  }
+
+ private:
+  const CommandContext& context_;
+  bool quiet_;
+  absl::Time shown_ = absl::InfinitePast();
+};
+
+absl::Status FindKernels(AotBackend& backend, Program& program) {
+  if (!program.kernels.empty() || !IsBeforeOptimisation(program)) return RequireKernels(program);
+  absl::StatusOr<AotDefault> compiled = backend.CompileProgram(*program.module);
+  if (!compiled.ok()) return WithExitCode(kExitBadInput, compiled.status());
+  program.kernels = std::move(compiled->kernels);
+  return RequireKernels(program);
+}
+
+absl::Status RecordProgram(const std::string& path, const std::string& shard,
+                           const RecordOptions& options, AotBackend& backend,
+                           CommandContext& context) {
+  absl::StatusOr<Program> program = LoadProgram(path);
+  if (!program.ok()) return program.status();
+  if (absl::Status status = FindKernels(backend, *program); !status.ok()) return status;
+  SweepDisplay display(context, options.quiet);
+  SweepOptions sweep;
+  sweep.sample = options.sample;
+  sweep.seed = options.seed;
+  sweep.progress = [&display](const SweepProgress& progress) { return display.Show(progress); };
+  const int64_t vmem = backend.device().vmem_bytes;
+  const TileLister tiles = [vmem](const Kernel& kernel, const SweepOptions& how) {
+    return CanonicalTiles(kernel, vmem, how);
+  };
+  const absl::Status status = RecordSweep(backend, program->kernels, tiles, sweep, shard);
+  display.Finish();
+  return status;
+}
+
+absl::Status Record(const RecordOptions& options, CommandContext& context) {
+  if (options.backend != "aot") {
+    return WithExitCode(kExitWrongUse,
+                        absl::InvalidArgumentError(absl::StrCat("--backend takes aot here; got \"",
+                                                                options.backend, "\"")));
+  }
+  if (options.sample && *options.sample < 0) {
+    return WithExitCode(kExitWrongUse, absl::InvalidArgumentError("--sample must not be negative"));
+  }
+  AotBackendOptions aot;
+  aot.target = options.target;
+  aot.jobs = static_cast<int>(options.jobs > 0 ? options.jobs
+                                               : std::max(1u, std::thread::hardware_concurrency()));
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = AotBackend::Create(aot);
+  if (!backend.ok()) {
+    const bool use = absl::IsInvalidArgument(backend.status());
+    return WithExitCode(use ? kExitWrongUse : kExitBroken, backend.status());
+  }
+  std::vector<std::string> shards;
+  for (size_t i = 0; i < options.programs.size(); ++i) {
+    const bool single = options.programs.size() == 1;
+    shards.push_back(single ? options.out : absl::StrCat(options.out, ".", i + 1));
+    absl::Status status =
+        RecordProgram(options.programs[i], shards.back(), options, **backend, context);
+    if (!status.ok()) return status;
+    if (InterruptRequested()) return absl::OkStatus();
+  }
+  if (shards.size() == 1) return absl::OkStatus();
+  absl::StatusOr<Recording> joined = JoinShards(shards);
+  return joined.ok() ? joined->Save(options.out) : joined.status();
+}
+
+int RunRecord(const RecordOptions& options, CommandContext& context) {
+  InstallInterruptHandler();
+  const absl::Status status = Record(options, context);
+  if (!status.ok()) return context.Fail(status);
+  if (InterruptRequested()) {
+    context.err << "interrupted; the same command goes on where this one stopped\n";
+    return kExitInterrupted;
+  }
+  absl::StatusOr<Recording> recording = Recording::Load(options.out);
+  if (!recording.ok()) return context.Fail(recording.status());
+  int64_t configs = 0;
+  for (const RecordedKernel& kernel : recording->kernels()) {
+    configs += static_cast<int64_t>(kernel.configs().size());
+  }
+  context.out << options.out << ": " << recording->kernels().size() << " kernels, "
+              << FormatCount(configs) << " configurations on " << recording->origin().device << " ("
+              << std::string(TimeSourceName(recording->origin().source)) << ")\n";
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddRecordCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* command =
+      app.add_subcommand("record", "Measure a sweep of configurations into a recording");
+  auto options = std::make_shared<RecordOptions>();
+  command->add_option("PROGRAM", options->programs, "HLO text or protobuf")->required();
+  command->add_option("--backend", options->backend, "aot")->capture_default_str();
+  command->add_option("--target", options->target, "v2, v3, v4, v5e, v5p, v6e or v7x")
+      ->capture_default_str();
+  command->add_option("--out", options->out, "The recording")->required();
+  command->add_option("--sample", options->sample, "Tiles of each kernel [all of them]");
+  command->add_option("--seed", options->seed, "Of the sample")->capture_default_str();
+  command->add_option("--jobs", options->jobs, "Compilations at a time [as many as cores]");
+  command->add_flag("--quiet", options->quiet, "No progress");
+  command->footer(kExamples);
+  command->callback([options, &context] { context.exit_code = RunRecord(*options, context); });
+}
+
+}  // namespace autotune

@@ -1,0 +1,198 @@
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "hardware/record_store.h"
+#include "nlohmann/json.hpp"
+#include "tuner/best_config.h"
+#include "tuner/command_status.h"
+#include "tuner/commands.h"
+#include "tuner/text_table.h"
+
+namespace autotune {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kExamples[] = R"(
+Examples:
+  autotune records list --store sqlite:autotune-runs/RUN/records.db
+  autotune records show RUN-ID --store sqlite:records.db
+  autotune records verify --store sqlite:records.db      exit code 3 if anything is damaged)";
+
+struct RecordsOptions {
+  std::string store;
+  std::string run;
+  bool json = false;
+};
+
+// A store that is asked about must be there: opening would make an empty one.
+absl::StatusOr<std::unique_ptr<RecordStore>> OpenExisting(const std::string& url) {
+  constexpr absl::string_view kSqlite = "sqlite:";
+  if (url.compare(0, kSqlite.size(), kSqlite.data()) == 0) {
+    const std::string path = url.substr(kSqlite.size());
+    if (FILE* file = fopen(path.c_str(), "rb")) {
+      fclose(file);
+    } else {
+      return WithExitCode(kExitBadInput,
+                          absl::NotFoundError(absl::StrCat("there is no record store ", path)));
+    }
+  }
+  absl::StatusOr<std::unique_ptr<RecordStore>> store = RecordStore::Open(url);
+  if (absl::IsInvalidArgument(store.status())) return WithExitCode(kExitWrongUse, store.status());
+  return store;
+}
+
+std::string TimeText(int64_t unix_micros) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixMicros(unix_micros),
+                          absl::LocalTimeZone());
+}
+
+absl::Status List(RecordStore& store, const RecordsOptions& options, std::ostream& out) {
+  absl::StatusOr<std::vector<RunRecord>> runs = store.ListRuns();
+  if (!runs.ok()) return runs.status();
+  absl::StatusOr<StoreTotals> totals = store.Totals();
+  if (!totals.ok()) return totals.status();
+  json list = json::array();
+  TextTable table;
+  using Align = TextTable::Align;
+  table.Column("run", Align::kLeft).Column("started", Align::kLeft).Column("outcome", Align::kLeft);
+  table.Column("program", Align::kLeft);
+  for (const RunRecord& run : *runs) {
+    const std::string outcome = run.outcome.empty() ? "unfinished" : run.outcome;
+    table.Row({run.id, TimeText(run.started_unix_micros), outcome, run.program});
+    list.push_back({{"id", run.id},
+                    {"program", run.program},
+                    {"started_unix_micros", run.started_unix_micros},
+                    {"seed", run.seed},
+                    {"outcome", run.outcome}});
+  }
+  if (options.json) {
+    out << json{{"schema", "autotune.records/1"},
+                {"store", store.url()},
+                {"runs", list},
+                {"kernels", totals->kernels},
+                {"candidates", totals->candidates},
+                {"measured", totals->measured}}
+               .dump(2)
+        << "\n";
+    return absl::OkStatus();
+  }
+  out << table.ToString() << FormatCount(totals->runs) << " runs, " << FormatCount(totals->kernels)
+      << " kernels, " << FormatCount(totals->candidates) << " candidates, "
+      << FormatCount(totals->measured) << " of them measured\n";
+  return absl::OkStatus();
+}
+
+json CandidateJson(const CandidateRecord& record) {
+  json value = {{"sequence", record.sequence},
+                {"kernel", record.kernel_name},
+                {"fingerprint", FingerprintText(record.kernel_fingerprint)},
+                {"device", record.context.device},
+                {"backend", record.context.backend},
+                {"time_source", std::string(TimeSourceName(record.context.source))},
+                {"config", record.config.ToJson()},
+                {"fate", std::string(FateName(record.fate))}};
+  if (record.measurement && record.measurement->ok()) {
+    value["seconds"] = record.measurement->MedianSeconds();
+  } else if (record.measurement) {
+    value["failure"] = std::string(FailureKindName(record.measurement->failure().kind));
+  }
+  return value;
+}
+
+absl::Status Show(RecordStore& store, const RecordsOptions& options, std::ostream& out) {
+  absl::StatusOr<RunRecord> run = store.GetRun(options.run);
+  if (!run.ok()) return WithExitCode(kExitBadInput, run.status());
+  absl::StatusOr<std::vector<CandidateRecord>> candidates = store.RunCandidates(options.run);
+  if (!candidates.ok()) return candidates.status();
+  json list = json::array();
+  TextTable table;
+  using Align = TextTable::Align;
+  table.Column("number").Column("kernel", Align::kLeft).Column("fate", Align::kLeft);
+  table.Column("result").Column("configuration", Align::kLeft);
+  for (const CandidateRecord& record : *candidates) {
+    if (options.json) {
+      list.push_back(CandidateJson(record));
+      continue;
+    }
+    std::string result = "-";
+    if (record.measurement) {
+      result = record.measurement->ok()
+                   ? FormatSeconds(record.measurement->MedianSeconds())
+                   : std::string(FailureKindName(record.measurement->failure().kind));
+    }
+    table.Row({absl::StrCat(record.sequence), record.kernel_name,
+               std::string(FateName(record.fate)), result, record.config.Key()});
+  }
+  if (options.json) {
+    out << json{{"schema", "autotune.records/1"}, {"run", run->id}, {"candidates", list}}.dump(2)
+        << "\n";
+  } else {
+    out << table.ToString();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Verify(RecordStore& store, const RecordsOptions& options, std::ostream& out) {
+  absl::StatusOr<std::vector<DamagedRecord>> damaged = store.Verify();
+  if (!damaged.ok()) return damaged.status();
+  json list = json::array();
+  for (const DamagedRecord& record : *damaged) {
+    list.push_back({{"where", record.where}, {"what", record.what}});
+    if (!options.json) out << record.where << ": " << record.what << "\n";
+  }
+  if (options.json) {
+    out << json{{"schema", "autotune.records/1"}, {"damaged", list}}.dump(2) << "\n";
+  } else if (damaged->empty()) {
+    out << "all records are well\n";
+  }
+  if (damaged->empty()) return absl::OkStatus();
+  return WithExitCode(kExitBadInput, absl::DataLossError(absl::StrCat(
+                                         damaged->size(), " damaged records in ", store.url())));
+}
+
+using Action = absl::Status (*)(RecordStore&, const RecordsOptions&, std::ostream&);
+
+int RunRecords(const RecordsOptions& options, Action action, CommandContext& context) {
+  absl::StatusOr<std::unique_ptr<RecordStore>> store = OpenExisting(options.store);
+  if (!store.ok()) return context.Fail(store.status());
+  const absl::Status status = action(**store, options, context.out);
+  context.out.flush();
+  return status.ok() ? kExitDone : context.Fail(status);
+}
+
+}  // namespace
+
+void AddRecordsCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* records = app.add_subcommand("records", "Look into a record store and verify it");
+  records->require_subcommand(1);
+  records->footer(kExamples);
+  auto options = std::make_shared<RecordsOptions>();
+  struct Entry {
+    const char* name;
+    const char* help;
+    Action action;
+  };
+  for (const Entry& entry : {Entry{"list", "Runs, and how much the store holds", List},
+                             Entry{"show", "Every candidate of a run", Show},
+                             Entry{"verify", "Read everything; name what is damaged", Verify}}) {
+    CLI::App* command = records->add_subcommand(entry.name, entry.help);
+    command->add_option("--store", options->store, "sqlite:PATH or postgresql://USER@HOST/DB")
+        ->required();
+    command->add_flag("--json", options->json, "One JSON document on standard output");
+    if (entry.action == Show) command->add_option("RUN", options->run, "Its id")->required();
+    command->callback([options, action = entry.action, &context] {
+      context.exit_code = RunRecords(*options, action, context);
+    });
+  }
+}
+
+}  // namespace autotune
