@@ -8,6 +8,7 @@
 #include "hlo/literal_reader.h"
 #include "hlo/module.h"
 #include "hlo/module_builder.h"
+#include "hlo/shape_validation.h"
 
 namespace autotune {
 namespace {
@@ -140,7 +141,11 @@ absl::Status ProtoReader::ReadInstruction(const proto::HloInstructionProto& prot
   if (f->opcode == HloOpcode::kUnknown && !keep_unknown_) {
     return Error("instruction ", proto.name(), " has the unknown opcode \"", proto.opcode(), "\"");
   }
-  f->shape = builder_->Intern(Shape::FromProto(proto.shape()));
+  Shape shape = Shape::FromProto(proto.shape());
+  if (absl::Status status = ValidateShape(shape); !status.ok()) {
+    return Error("instruction ", proto.name(), ": ", std::string(status.message()));
+  }
+  f->shape = builder_->Intern(std::move(shape));
   f->dimensions = {proto.dimensions().data(), static_cast<size_t>(proto.dimensions_size())};
   f->backend_config = proto.backend_config();
   if (f->opcode == HloOpcode::kParameter) f->index = proto.parameter_number();

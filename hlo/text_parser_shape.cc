@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/shape_validation.h"
 #include "hlo/text_parser.h"
 
 namespace autotune {
@@ -104,10 +105,14 @@ bool TextParser::ShapeValue(Shape* shape) {
   if (AtIdentifier("b") && lexer_.Peek() == Token::kLeftParen) return BufferShape(shape);
   if (lexer_.kind() == Token::kLeftParen) return TupleShape(shape);
   if (lexer_.kind() != Token::kElementType) return Expected("a shape");
+  const size_t begin = lexer_.offset();
   *shape = Shape::Array(lexer_.element_type(), {});
   lexer_.Next();
   if (!ArrayDimensions(shape)) return false;
   shape->SetDefaultLayouts();
+  if (absl::Status status = ValidateShape(*shape); !status.ok()) {
+    return Fail(begin, std::string(status.message()));
+  }
   if (lexer_.kind() != Token::kLeftBrace) return true;
   const Token next = lexer_.Peek();
   if (next != Token::kInt && next != Token::kColon) return true;
@@ -119,6 +124,9 @@ bool TextParser::ShapeValue(Shape* shape) {
                                      layout.minor_to_major.size()));
   }
   if (shape->IsArray()) shape->set_layout(std::move(layout));
+  if (absl::Status status = ValidateShape(*shape); !status.ok()) {
+    return Fail(offset, std::string(status.message()));
+  }
   return true;
 }
 
