@@ -75,6 +75,13 @@ int WriteAndSync(const std::string& path, absl::string_view content) {
   return file.Close();
 }
 
+absl::Status WriteInPlace(const std::string& path, absl::string_view content) {
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0) return ErrnoStatus(path, errno);
+  const int error = WriteAll(file.get(), content);
+  return error == 0 ? absl::OkStatus() : ErrnoStatus(path, error);
+}
+
 // The rename itself lasts through a crash once the folder is synced; not all file systems can.
 void SyncFolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -106,6 +113,11 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
 }
 
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content) {
+  // Renaming over a device or a pipe (`--out /dev/stdout`) would replace it by a file.
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    return WriteInPlace(path, content);
+  }
   const std::string aside = absl::StrCat(path, ".tmp.", getpid());
   int error = WriteAndSync(aside, content);
   if (error == 0 && std::rename(aside.c_str(), path.c_str()) != 0) error = errno;

@@ -48,14 +48,15 @@ class Config {
   const LayoutConfig* layout() const { return std::get_if<LayoutConfig>(&value_); }
   const OpaqueConfig* opaque() const { return std::get_if<OpaqueConfig>(&value_); }
 
-  // {"tile": {"kernel": [...], "output": [...]}}, with "input" and "iteration" where they are given;
+  // {"tile": {"kernel": [...], "output": [...]}}, with "input" and "iteration" where they are
+  // given;
   // {"fusion": {"cuts": [...]}}; {"layout": [[[1, 0], []], ...]}; {"opaque": 3}.
   nlohmann::json ToJson() const;
   // The inverse of ToJson. InvalidArgument, naming the member, for anything else.
   static absl::StatusOr<Config> FromJson(const nlohmann::json& json);
 
-  // The configuration with this canonical key: FromKey(c.Key()) equals c. InvalidArgument for a text
-  // that is no canonical key. A tile's input and iteration bounds are not in its key.
+  // The configuration with this canonical key: FromKey(c.Key()) equals c. InvalidArgument for a
+  // text that is no canonical key. A tile's input and iteration bounds are not in its key.
   static absl::StatusOr<Config> FromKey(absl::string_view key);
 
   friend bool operator==(const Config& a, const Config& b) { return a.key_ == b.key_; }

@@ -106,9 +106,9 @@ struct RecordStoreOptions {
 };
 
 // The durable, append-only history of everything proposed and measured, in an SQLite file or a
-// PostgreSQL database. What Append acknowledged survives the death of the process at any moment and,
-// on a disk that honours syncs, of the machine. Any number of processes and threads may write at
-// once. Thread-safe (one connection, one statement at a time).
+// PostgreSQL database. What Append acknowledged survives the death of the process at any moment
+// and, on a disk that honours syncs, of the machine. Any number of processes and threads may write
+// at once. Thread-safe (one connection, one statement at a time).
 //
 // Errors: Unavailable for a locked or lost database and ResourceExhausted for a full disk (nothing
 // of the call was stored: try again), DataLoss for a damaged database, InvalidArgument for a wrong
@@ -151,8 +151,8 @@ class RecordStore {
   virtual absl::StatusOr<std::string> LoadCheckpoint(const std::string& run_id) = 0;
 
   // One result per configuration of the kernel that was measured (by any run), in order of first
-  // record (time, then run, then sequence); samples in the same order. Reused results are not counted again, and answers "not
-  // recorded" are no results.
+  // record (time, then run, then sequence); samples in the same order. Reused results are not
+  // counted again, and answers "not recorded" are no results.
   virtual absl::StatusOr<std::vector<StoredResult>> Lookup(uint64_t kernel_fingerprint,
                                                            const MeasurementContext& context,
                                                            VersionMatch match) = 0;

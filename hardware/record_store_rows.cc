@@ -54,8 +54,8 @@ absl::StatusOr<std::optional<double>> OptionalFromText(absl::string_view column,
 std::string DerivedBounds(const Config& config) {
   const TileBounds* tile = config.tile();
   if (tile == nullptr || (tile->input.empty() && tile->iteration.empty())) return "";
-  return absl::StrCat("i=", absl::StrJoin(tile->input, ","), ";n=",
-                      absl::StrJoin(tile->iteration, ","));
+  return absl::StrCat("i=", absl::StrJoin(tile->input, ","),
+                      ";n=", absl::StrJoin(tile->iteration, ","));
 }
 
 bool ReadBounds(absl::string_view text, absl::string_view prefix, WindowBounds* bounds) {
@@ -77,7 +77,8 @@ absl::StatusOr<Config> ConfigFromColumns(const std::string& key, const std::stri
   const std::vector<std::string> parts = absl::StrSplit(derived, ';');
   if (config->tile() == nullptr || parts.size() != 2) return Damaged("derived", derived);
   TileBounds bounds = *config->tile();
-  if (!ReadBounds(parts[0], "i=", &bounds.input) || !ReadBounds(parts[1], "n=", &bounds.iteration)) {
+  if (!ReadBounds(parts[0], "i=", &bounds.input) ||
+      !ReadBounds(parts[1], "n=", &bounds.iteration)) {
     return Damaged("derived", derived);
   }
   return Config(std::move(bounds));
@@ -174,9 +175,8 @@ int64_t ContextId(const MeasurementContext& context) {
 
 int64_t CandidateRow::Checksum() const {
   Fingerprinter fingerprint;
-  for (const std::string* text :
-       {&run, &kernel_name, &config, &derived, &fate, &samples, &failure, &message,
-        &compile_seconds, &compiler_estimate, &predictions}) {
+  for (const std::string* text : {&run, &kernel_name, &config, &derived, &fate, &samples, &failure,
+                                  &message, &compile_seconds, &compiler_estimate, &predictions}) {
     fingerprint.AddText(*text);
   }
   for (const int64_t number : {sequence, kernel, context, recorded}) {

@@ -39,12 +39,12 @@ constexpr const char* kVersion1[] = {
     " kernel BIGINT NOT NULL,"
     " kernel_name TEXT NOT NULL,"
     " context BIGINT NOT NULL REFERENCES contexts (id),"
-    " config TEXT NOT NULL,"      // Config::Key
-    " derived TEXT NOT NULL,"     // a tile's input and iteration bounds: "i=...;n=..."
-    " fate TEXT NOT NULL,"        // FateName
-    " samples TEXT NOT NULL,"     // seconds, separated by commas
-    " failure TEXT NOT NULL,"     // FailureKindName, or empty
-    " message TEXT NOT NULL,"     // of the failure
+    " config TEXT NOT NULL,"             // Config::Key
+    " derived TEXT NOT NULL,"            // a tile's input and iteration bounds: "i=...;n=..."
+    " fate TEXT NOT NULL,"               // FateName
+    " samples TEXT NOT NULL,"            // seconds, separated by commas
+    " failure TEXT NOT NULL,"            // FailureKindName, or empty
+    " message TEXT NOT NULL,"            // of the failure
     " compile_seconds TEXT NOT NULL,"    // empty if not known
     " compiler_estimate TEXT NOT NULL,"  // seconds, empty if not known
     " predictions TEXT NOT NULL,"        // [["model", score, rank], ...]
@@ -87,10 +87,9 @@ absl::Status Migrate(soci::session& sql, const StoreLocation& location) {
   }
   const long long version = SchemaVersion(sql, location.kind);
   if (version > kStoreSchemaVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("record store ", location.url, " has schema version ", version,
-                     "; this program knows versions up to ", kStoreSchemaVersion,
-                     ": use a newer autotune"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "record store ", location.url, " has schema version ", version,
+        "; this program knows versions up to ", kStoreSchemaVersion, ": use a newer autotune"));
   }
   for (long long step = version; step < kStoreSchemaVersion; ++step) {
     for (const char* statement : kMigrations[step]) sql << statement;

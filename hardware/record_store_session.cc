@@ -86,8 +86,8 @@ absl::Status StatusOf(const soci::soci_error& error, const StoreLocation& locati
   const absl::StatusCode code = CodeOf(error);
   std::string message = error.get_error_message();
   absl::StripAsciiWhitespace(&message);
-  return absl::Status(code, absl::StrCat("record store ", location.url, ": ", message,
-                                         Hint(code, location.kind)));
+  return absl::Status(
+      code, absl::StrCat("record store ", location.url, ": ", message, Hint(code, location.kind)));
 }
 
 // SOCI's connection texts hold values with spaces in double quotes and know no escape.
@@ -226,10 +226,9 @@ absl::Status StoreSession::Write(const Body& body) {
 }
 
 absl::Status StoreSession::Read(const Body& body) {
-  return InTransaction(location_.kind == Kind::kSqlite
-                           ? "BEGIN"
-                           : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-                       body);
+  return InTransaction(
+      location_.kind == Kind::kSqlite ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+      body);
 }
 
 }  // namespace autotune

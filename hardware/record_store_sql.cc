@@ -34,9 +34,8 @@ std::vector<RunRecord> ReadRuns(soci::session& sql, const std::string& where) {
   soci::statement select =
       (sql.prepare << "SELECT id, program, options, seed, started, finished, outcome FROM runs "
                    << where,
-       soci::into(run.id), soci::into(run.program), soci::into(run.options_json),
-       soci::into(seed), soci::into(started), soci::into(finished, has_finished),
-       soci::into(run.outcome));
+       soci::into(run.id), soci::into(run.program), soci::into(run.options_json), soci::into(seed),
+       soci::into(started), soci::into(finished, has_finished), soci::into(run.outcome));
   select.execute();
   while (select.fetch()) {
     run.seed = static_cast<uint64_t>(seed);
@@ -72,8 +71,9 @@ std::vector<std::string> DamagedCheckpoints(soci::session& sql) {
   std::vector<std::string> damaged;
   std::string run, state;
   long long checksum = 0;
-  soci::statement select = (sql.prepare << "SELECT run, state, checksum FROM checkpoints ORDER BY run",
-                            soci::into(run), soci::into(state), soci::into(checksum));
+  soci::statement select =
+      (sql.prepare << "SELECT run, state, checksum FROM checkpoints ORDER BY run", soci::into(run),
+       soci::into(state), soci::into(checksum));
   select.execute();
   while (select.fetch()) {
     if (checksum != TextChecksum({run, state})) damaged.push_back(run);
@@ -163,12 +163,11 @@ absl::Status SqlRecordStore::BeginRun(const RunRecord& run) {
     const std::string options = CleanText(run.options_json), outcome = CleanText(run.outcome);
     const long long seed = static_cast<int64_t>(run.seed), started = run.started_unix_micros;
     const long long finished = run.finished_unix_micros.value_or(0);
-    soci::indicator has_finished =
-        run.finished_unix_micros.has_value() ? soci::i_ok : soci::i_null;
+    soci::indicator has_finished = run.finished_unix_micros.has_value() ? soci::i_ok : soci::i_null;
     sql << "INSERT INTO runs (id, program, options, seed, started, finished, outcome)"
            " VALUES (:id, :program, :options, :seed, :started, :finished, :outcome)",
-        soci::use(id), soci::use(program), soci::use(options), soci::use(seed),
-        soci::use(started), soci::use(finished, has_finished), soci::use(outcome);
+        soci::use(id), soci::use(program), soci::use(options), soci::use(seed), soci::use(started),
+        soci::use(finished, has_finished), soci::use(outcome);
     return absl::OkStatus();
   });
 }
@@ -311,10 +310,10 @@ absl::StatusOr<std::vector<StoredResult>> SqlRecordStore::Lookup(uint64_t kernel
         "recorded, run, sequence", [&](const std::string& key, const std::string& outcome) {
           absl::Status error = collector.Add(key, outcome, context.source);
           if (error.ok() || !first_error.ok()) return;
-          first_error = absl::DataLossError(
-              absl::StrCat("record store ", url(), ": a record of kernel ",
-                           absl::Hex(kernel_fingerprint, absl::kZeroPad16), ", configuration ", key,
-                           ", is damaged: ", error.message(), "; `autotune records verify` names it"));
+          first_error = absl::DataLossError(absl::StrCat(
+              "record store ", url(), ": a record of kernel ",
+              absl::Hex(kernel_fingerprint, absl::kZeroPad16), ", configuration ", key,
+              ", is damaged: ", error.message(), "; `autotune records verify` names it"));
         });
     return first_error;
   });
@@ -329,22 +328,21 @@ absl::StatusOr<std::vector<CandidateRecord>> SqlRecordStore::RunCandidates(
     if (!RunExists(sql, run_id)) return NoRun(url(), run_id);
     const ContextMap contexts = ReadContexts(sql);
     absl::Status first_error;
-    ForEachCandidate(
-        sql, absl::StrCat("run = ", Quoted(CleanText(run_id))), "sequence",
-        [&](const StoredCandidateRow& stored) {
-          const auto context = contexts.find(stored.row.context);
-          absl::StatusOr<CandidateRecord> record =
-              context == contexts.end()
-                  ? absl::DataLossError("its context is not stored")
-                  : CandidateFromRow(stored.row, context->second);
-          if (record.ok()) {
-            records.push_back(*std::move(record));
-          } else if (first_error.ok()) {
-            first_error = absl::DataLossError(
-                absl::StrCat("record store ", url(), ": candidate ", stored.row.sequence,
+    ForEachCandidate(sql, absl::StrCat("run = ", Quoted(CleanText(run_id))), "sequence",
+                     [&](const StoredCandidateRow& stored) {
+                       const auto context = contexts.find(stored.row.context);
+                       absl::StatusOr<CandidateRecord> record =
+                           context == contexts.end()
+                               ? absl::DataLossError("its context is not stored")
+                               : CandidateFromRow(stored.row, context->second);
+                       if (record.ok()) {
+                         records.push_back(*std::move(record));
+                       } else if (first_error.ok()) {
+                         first_error = absl::DataLossError(absl::StrCat(
+                             "record store ", url(), ": candidate ", stored.row.sequence,
                              " of run ", run_id, ": ", record.status().message()));
-          }
-        });
+                       }
+                     });
     return first_error;
   });
   if (!status.ok()) return status;
@@ -358,8 +356,8 @@ absl::StatusOr<StoreTotals> SqlRecordStore::Totals() {
     sql << "SELECT CAST(COUNT(*) AS BIGINT) FROM runs", soci::into(runs);
     sql << "SELECT CAST(COUNT(*) AS BIGINT) FROM kernels", soci::into(kernels);
     sql << "SELECT CAST(COUNT(*) AS BIGINT) FROM candidates", soci::into(candidates);
-    sql << "SELECT CAST(COUNT(*) AS BIGINT) FROM candidates WHERE fate = :fate",
-        soci::use(fate), soci::into(measured);
+    sql << "SELECT CAST(COUNT(*) AS BIGINT) FROM candidates WHERE fate = :fate", soci::use(fate),
+        soci::into(measured);
     return absl::OkStatus();
   });
   if (!status.ok()) return status;

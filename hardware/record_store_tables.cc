@@ -140,8 +140,7 @@ void ForEachCandidate(soci::session& sql, const std::string& where, const std::s
        soci::into(columns.derived), soci::into(columns.fate), soci::into(columns.samples),
        soci::into(columns.failure), soci::into(columns.message),
        soci::into(columns.compile_seconds), soci::into(columns.compiler_estimate),
-       soci::into(columns.predictions), soci::into(columns.recorded),
-       soci::into(columns.checksum));
+       soci::into(columns.predictions), soci::into(columns.recorded), soci::into(columns.checksum));
   select.execute();
   while (select.fetch()) {
     const size_t count = columns.run.size();
@@ -171,9 +170,9 @@ void ForEachKernel(soci::session& sql, const std::function<void(const KernelRow&
   long long fingerprint = 0;
   long long checksum = 0;
   soci::statement select =
-      (sql.prepare << "SELECT fingerprint, name, kernel, checksum FROM kernels ORDER BY fingerprint",
-       soci::into(fingerprint), soci::into(row.name), soci::into(row.kernel),
-       soci::into(checksum));
+      (sql.prepare
+           << "SELECT fingerprint, name, kernel, checksum FROM kernels ORDER BY fingerprint",
+       soci::into(fingerprint), soci::into(row.name), soci::into(row.kernel), soci::into(checksum));
   select.execute();
   while (select.fetch()) {
     row.fingerprint = fingerprint;

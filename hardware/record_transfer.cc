@@ -98,12 +98,23 @@ std::string CsvLine(const CandidateRecord& record) {
     median = DoubleToText(record.measurement->MedianSeconds());
   }
   std::vector<std::string> fields = {
-      row.run, absl::StrCat(row.sequence), row.kernel_name,
-      absl::StrCat(absl::Hex(record.kernel_fingerprint, absl::kZeroPad16)), context.device,
-      context.backend, context.versions, context.flags,
-      std::string(TimeSourceName(context.source)), row.config, row.fate, median,
-      absl::StrReplaceAll(row.samples, {{",", " "}}), row.failure, row.message,
-      row.compile_seconds, absl::StrCat(row.recorded)};
+      row.run,
+      absl::StrCat(row.sequence),
+      row.kernel_name,
+      absl::StrCat(absl::Hex(record.kernel_fingerprint, absl::kZeroPad16)),
+      context.device,
+      context.backend,
+      context.versions,
+      context.flags,
+      std::string(TimeSourceName(context.source)),
+      row.config,
+      row.fate,
+      median,
+      absl::StrReplaceAll(row.samples, {{",", " "}}),
+      row.failure,
+      row.message,
+      row.compile_seconds,
+      absl::StrCat(row.recorded)};
   for (std::string& field : fields) field = CsvField(field);
   return absl::StrCat(absl::StrJoin(fields, ","), "\n");
 }
@@ -141,10 +152,9 @@ absl::StatusOr<ImportCounts> ImportJsonLines(RecordStore& store, absl::string_vi
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
     if (line.empty()) continue;
-    const json object =
-        json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
-    const absl::Status status = object.is_discarded() ? absl::InvalidArgumentError("no JSON")
-                                                      : importer.Add(object);
+    const json object = json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
+    const absl::Status status =
+        object.is_discarded() ? absl::InvalidArgumentError("no JSON") : importer.Add(object);
     if (!status.ok()) {
       return absl::Status(status.code(), absl::StrCat(name, ":", number, ": ", status.message()));
     }

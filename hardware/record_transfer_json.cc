@@ -161,12 +161,9 @@ MeasurementContext ReadContext(MemberReader* reader) {
 }  // namespace
 
 json RunToJson(const RunRecord& run) {
-  json object = {{"record", "run"},
-                 {"id", run.id},
-                 {"program", run.program},
-                 {"options", run.options_json},
-                 {"seed", HexText(run.seed)},
-                 {"started", run.started_unix_micros},
+  json object = {{"record", "run"},           {"id", run.id},
+                 {"program", run.program},    {"options", run.options_json},
+                 {"seed", HexText(run.seed)}, {"started", run.started_unix_micros},
                  {"outcome", run.outcome}};
   if (run.finished_unix_micros.has_value()) object["finished"] = *run.finished_unix_micros;
   return object;

@@ -32,9 +32,9 @@ void MakeDistinct(const RecordedKernel& kernel, RecordedConfig* recorded) {
 
 Measurement RecordedConfig::ToMeasurement(TimeSource source) const {
   assert(!seconds.empty() || !failures.empty());
-  Measurement measurement =
-      seconds.empty() ? Measurement::FromFailure(failures[0].kind, failures[0].message)
-                      : Measurement::FromSamples(seconds, source);
+  Measurement measurement = seconds.empty()
+                                ? Measurement::FromFailure(failures[0].kind, failures[0].message)
+                                : Measurement::FromSamples(seconds, source);
   measurement.compile_seconds = compile_seconds;
   measurement.compiler_estimate_seconds = compiler_estimate_seconds;
   return measurement;

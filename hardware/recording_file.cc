@@ -170,8 +170,8 @@ absl::StatusOr<std::string> Gunzip(absl::string_view bytes, const std::string& n
     }
     content.append(static_cast<const char*>(data), static_cast<size_t>(size));
   }
-  // The stream also ends well where the input does; only the length at the very end of the file tells
-  // that nothing is missing. (So this reads files of one gzip member, as Gzip writes them.)
+  // The stream also ends well where the input does; only the length at the very end of the file
+  // tells that nothing is missing. (So this reads files of one gzip member, as Gzip writes them.)
   constexpr int kStreamEnd = 1;  // zlib's Z_STREAM_END
   constexpr size_t kLengthBytes = 4;
   const bool whole =

@@ -18,8 +18,8 @@ namespace {
 using proto::ModuleTuningData;
 using proto::TuningData;
 
-// The device of the TpuGraphs data set (Phothilimthana et al., NeurIPS 2023, section 3); its files do
-// not name one.
+// The device of the TpuGraphs data set (Phothilimthana et al., NeurIPS 2023, section 3); its files
+// do not name one.
 constexpr char kTpuGraphsDevice[] = "tpu-v3";
 
 // One ModuleTuningData in wire form.
@@ -139,8 +139,8 @@ class ModuleReader {
     }
     absl::StatusOr<RecordedConfig> recorded = ReadRun(run, static_cast<int64_t>(i));
     if (recorded.ok()) return recorded;
-    return absl::InvalidArgumentError(absl::StrCat("run ", i, " at byte ", runs_[i].offset, ": ",
-                                                   recorded.status().message()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("run ", i, " at byte ", runs_[i].offset, ": ", recorded.status().message()));
   }
 
  private:

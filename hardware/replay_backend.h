@@ -25,8 +25,7 @@ class ReplayBackend : public MeasurementBackend {
   const Capabilities& capabilities() const override { return capabilities_; }
 
   // Never fails as a whole.
-  absl::StatusOr<std::vector<Measurement>> Measure(
-      absl::Span<const Candidate> candidates) override;
+  absl::StatusOr<std::vector<Measurement>> Measure(absl::Span<const Candidate> candidates) override;
 
   // All that can be replayed.
   const Recording& recording() const { return recording_; }

@@ -51,9 +51,9 @@ absl::StatusOr<bool> WireScanner::Next(WireField* field) {
   }
   const size_t left = bytes_.size() - position_;
   if (skip > left) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the data is cut: field ", field->number, " at byte ", field->offset,
-                     " should have ", skip, " bytes, of which ", left, " are there"));
+    return absl::InvalidArgumentError(absl::StrCat("the data is cut: field ", field->number,
+                                                   " at byte ", field->offset, " should have ",
+                                                   skip, " bytes, of which ", left, " are there"));
   }
   field->payload = bytes_.substr(position_, skip);
   position_ += skip;

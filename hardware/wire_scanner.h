@@ -13,9 +13,9 @@ struct WireField {
   int number = 0;
   // 0 varint, 1 eight bytes, 2 length-delimited, 5 four bytes.
   int wire_type = 0;
-  uint64_t varint = 0;         // of wire type 0
-  absl::string_view payload;   // of wire type 2
-  size_t offset = 0;           // of the field's first byte in the file
+  uint64_t varint = 0;        // of wire type 0
+  absl::string_view payload;  // of wire type 2
+  size_t offset = 0;          // of the field's first byte in the file
 };
 
 // Walks over the fields of a message without knowing its schema, so that errors can name the record

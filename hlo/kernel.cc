@@ -68,8 +68,8 @@ VisitMap CountVisits(const HloModule& program) {
   return visits;
 }
 
-// The instructions of the entry and of all that control flow reaches from it, each computation once,
-// in the order of a first execution.
+// The instructions of the entry and of all that control flow reaches from it, each computation
+// once, in the order of a first execution.
 std::vector<const HloInstruction*> ExecutionOrder(const HloModule& program) {
   std::vector<const HloInstruction*> order;
   absl::flat_hash_set<const HloComputation*> seen = {&program.entry_computation()};

@@ -37,7 +37,8 @@ void AddLayout(const Layout& layout, Fingerprinter* out) {
     AddInts(split.split_indices, out);
   }
   // Writers put 0 or 1 for "no padding".
-  out->AddInt(static_cast<uint64_t>(std::max<int64_t>(layout.tail_padding_alignment_in_elements, 1)));
+  out->AddInt(
+      static_cast<uint64_t>(std::max<int64_t>(layout.tail_padding_alignment_in_elements, 1)));
   out->AddInt(static_cast<uint64_t>(layout.element_size_in_bits));
   out->AddInt(static_cast<uint64_t>(layout.memory_space));
 }
@@ -68,8 +69,7 @@ void AddWindow(const proto::Window& window, Fingerprinter* out) {
     for (const int64_t value :
          {dimension.size(), std::max<int64_t>(dimension.stride(), 1), dimension.padding_low(),
           dimension.padding_high(), std::max<int64_t>(dimension.window_dilation(), 1),
-          std::max<int64_t>(dimension.base_dilation(), 1),
-          int64_t{dimension.window_reversal()}}) {
+          std::max<int64_t>(dimension.base_dilation(), 1), int64_t{dimension.window_reversal()}}) {
       out->AddInt(static_cast<uint64_t>(value));
     }
   }

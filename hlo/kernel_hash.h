@@ -12,9 +12,9 @@ namespace autotune {
 
 // Fingerprints of operations and computations of one module, by structure alone: opcodes, shapes
 // with layouts and memory spaces, attributes that change what is computed, and how values flow.
-// Left out: names, ids, order of independent instructions, metadata, shardings, frontend attributes,
-// control dependencies, backend_config, and the values of constants of more than one element (text
-// forms elide them, and no running time depends on them).
+// Left out: names, ids, order of independent instructions, metadata, shardings, frontend
+// attributes, control dependencies, backend_config, and the values of constants of more than one
+// element (text forms elide them, and no running time depends on them).
 class KernelHasher {
  public:
   // Does not own the module. Hashes all of its computations, callees first.

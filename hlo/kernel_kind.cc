@@ -15,12 +15,18 @@ namespace {
 
 // The operations after which a fusion is named, most telling first.
 constexpr HloOpcode kTelling[] = {
-    HloOpcode::kConvolution,        HloOpcode::kDot,
-    HloOpcode::kRaggedDot,          HloOpcode::kScaledDot,
-    HloOpcode::kSort,               HloOpcode::kScatter,
-    HloOpcode::kSelectAndScatter,   HloOpcode::kReduceWindow,
-    HloOpcode::kReduce,             HloOpcode::kGather,
-    HloOpcode::kDynamicUpdateSlice, HloOpcode::kCustomCall,
+    HloOpcode::kConvolution,
+    HloOpcode::kDot,
+    HloOpcode::kRaggedDot,
+    HloOpcode::kScaledDot,
+    HloOpcode::kSort,
+    HloOpcode::kScatter,
+    HloOpcode::kSelectAndScatter,
+    HloOpcode::kReduceWindow,
+    HloOpcode::kReduce,
+    HloOpcode::kGather,
+    HloOpcode::kDynamicUpdateSlice,
+    HloOpcode::kCustomCall,
 };
 
 // The best place in kTelling of all operations within a fusion; the end if there is none.

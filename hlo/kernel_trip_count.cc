@@ -81,7 +81,8 @@ std::optional<int64_t> Step(const HloComputation& body, int64_t variable) {
   if (LoopVariable(&next->operand(0)) == variable) {
     const auto step = ScalarConstant(&next->operand(1));
     if (!step.has_value() || adds) return step;
-    return *step == std::numeric_limits<int64_t>::min() ? std::nullopt : std::optional<int64_t>(-*step);
+    return *step == std::numeric_limits<int64_t>::min() ? std::nullopt
+                                                        : std::optional<int64_t>(-*step);
   }
   if (adds && LoopVariable(&next->operand(1)) == variable) {
     return ScalarConstant(&next->operand(0));

@@ -109,10 +109,19 @@ TEST(Config, BadJsonSaysWhatIsWrong) {
 }
 
 TEST(Config, WhatIsNoCanonicalKeyIsRefused) {
-  for (const char* key :
-       {"", "o", "x=1", "o=1,", "o=,1", "o=01", "o=+1", "o=-1", "o= 1", "o=1 ", "k=;o=1", "k=1",
-        "k=1;", "k=1;o", "o=1;k=1", "o=9223372036854775808", "f=1,1", "f=2,1", "f=x", "l=/1", "l=|1",
-        "l=|/4294967296", "#", "#1,2", "#-1", "#x"}) {
+  for (const char* key : {"",        "o",
+                          "x=1",     "o=1,",
+                          "o=,1",    "o=01",
+                          "o=+1",    "o=-1",
+                          "o= 1",    "o=1 ",
+                          "k=;o=1",  "k=1",
+                          "k=1;",    "k=1;o",
+                          "o=1;k=1", "o=9223372036854775808",
+                          "f=1,1",   "f=2,1",
+                          "f=x",     "l=/1",
+                          "l=|1",    "l=|/4294967296",
+                          "#",       "#1,2",
+                          "#-1",     "#x"}) {
     EXPECT_FALSE(Config::FromKey(key).ok()) << key;
   }
 }

@@ -33,11 +33,10 @@ TEST(Measurement, AFailureHasNoTime) {
 }
 
 TEST(Measurement, NamesOfFailureKindsComeBack) {
-  for (FailureKind kind :
-       {FailureKind::kKernelNotRecorded, FailureKind::kConfigNotRecorded,
-        FailureKind::kRecordedFailure, FailureKind::kCompileError, FailureKind::kCrash,
-        FailureKind::kOutOfMemory, FailureKind::kTimeout, FailureKind::kWrongResult,
-        FailureKind::kNotFaithful}) {
+  for (FailureKind kind : {FailureKind::kKernelNotRecorded, FailureKind::kConfigNotRecorded,
+                           FailureKind::kRecordedFailure, FailureKind::kCompileError,
+                           FailureKind::kCrash, FailureKind::kOutOfMemory, FailureKind::kTimeout,
+                           FailureKind::kWrongResult, FailureKind::kNotFaithful}) {
     EXPECT_EQ(FailureKindFromName(FailureKindName(kind)), kind) << FailureKindName(kind);
   }
   EXPECT_EQ(FailureKindName(FailureKind::kConfigNotRecorded), "config-not-recorded");

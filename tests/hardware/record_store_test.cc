@@ -112,15 +112,17 @@ void ExpectEqual(const CandidateRecord& a, const CandidateRecord& b) {
 
 TEST_F(RecordStoreTest, EveryFieldComesBack) {
   std::vector<CandidateRecord> records;
-  records.push_back(Candidate("r", 0, Config(TileBounds{.kernel = {3, 1}, .output = {12, 4},
-                                                         .input = {5}, .iteration = {6, 7}}),
-                              {1.0 / 3, 2e-9, 4}));
+  records.push_back(Candidate(
+      "r", 0,
+      Config(TileBounds{.kernel = {3, 1}, .output = {12, 4}, .input = {5}, .iteration = {6, 7}}),
+      {1.0 / 3, 2e-9, 4}));
   records[0].predictions = {{"analytical", -11.25, 0},
                             {"a 'quoted' name", std::numeric_limits<double>::infinity(), 99}};
   records[0].measurement->compile_seconds = 0.1;
   records[0].measurement->compiler_estimate_seconds = 1e-7;
   records.push_back(Candidate("r", 1, Config(FusionDecision{{3, 17}}), {1}));
-  records[1].measurement = Measurement::FromFailure(FailureKind::kTimeout, "after 3 s; it's \"slow\"\n");
+  records[1].measurement =
+      Measurement::FromFailure(FailureKind::kTimeout, "after 3 s; it's \"slow\"\n");
   records.push_back(Candidate("r", 2, Config(LayoutConfig{{{{1, 0}, {}}}}), {1}));
   records[2].fate = Fate::kProposed;
   records[2].measurement = std::nullopt;
@@ -227,7 +229,8 @@ TEST_F(RecordStoreTest, LookupJoinsRunsAndTellsStrictFromLoose) {
   other_device.context.device = "tpu-v4";
   ASSERT_TRUE(store->Append({again, estimate, other_kernel, other_device}).ok());
 
-  const auto strict = store->Lookup(records[0].kernel_fingerprint, Context(), VersionMatch::kStrict);
+  const auto strict =
+      store->Lookup(records[0].kernel_fingerprint, Context(), VersionMatch::kStrict);
   ASSERT_TRUE(strict.ok()) << strict.status();
   ASSERT_EQ(strict->size(), 3u);
   EXPECT_EQ((*strict)[0].config, Tile(2));
@@ -316,7 +319,8 @@ TEST_F(RecordStoreTest, UrlsAreChecked) {
   for (const char* url : {"", "records.db", "sqlite:", "mysql://x/y"}) {
     EXPECT_EQ(RecordStore::Open(url).status().code(), absl::StatusCode::kInvalidArgument) << url;
   }
-  for (const char* url : {"postgresql://me:hunter2@host/db", "postgres://host/db?password=hunter2"}) {
+  for (const char* url :
+       {"postgresql://me:hunter2@host/db", "postgres://host/db?password=hunter2"}) {
     const auto store = RecordStore::Open(url);
     EXPECT_EQ(store.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(std::string(store.status().message()).find("hunter2"), std::string::npos);

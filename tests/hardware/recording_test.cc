@@ -252,7 +252,10 @@ TEST(Recording, ARunWithoutTimeIsAFailure) {
 TEST(Recording, DamageNamesRecordRunAndByte) {
   proto::TuningData data;
   ASSERT_TRUE(data.ParseFromString(KernelTilesBytes()));
-  data.mutable_modules(1)->mutable_runs(5)->mutable_op_config()->mutable_tile_size_config()
+  data.mutable_modules(1)
+      ->mutable_runs(5)
+      ->mutable_op_config()
+      ->mutable_tile_size_config()
       ->set_output_bounds(0, -4);
   const absl::StatusOr<Recording> recording = Recording::Parse(data.SerializeAsString(), "x.pb");
   ASSERT_FALSE(recording.ok());

@@ -116,7 +116,8 @@ ENTRY main {
   a = f32[64,64]{1,0} parameter(0)
   ROOT d = f32[64,64]{1,0} dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 }
-)").empty());
+)")
+                  .empty());
 }
 
 // One loop with the given condition and step around a fusion.
@@ -156,8 +157,11 @@ ENTRY %main (a: f32[1024]) -> f32[1024] {
   ROOT %last = f32[1024]{0:T(1024)} fusion(%z), kind=kLoop, calls=%double
 }
 )",
-                             {{"STEP", step}, {"LIMIT", limit}, {"INIT", init},
-                              {"DIRECTION", direction}, {"CONFIG", config}});
+                             {{"STEP", step},
+                              {"LIMIT", limit},
+                              {"INIT", init},
+                              {"DIRECTION", direction},
+                              {"CONFIG", config}});
 }
 
 int64_t LoopCount(const std::string& text) {
@@ -176,9 +180,9 @@ TEST(ExtractKernels, LoopsCountWithTheirTrips) {
   EXPECT_EQ(LoopCount(Loop("7", "1", "7", "LT")), 0);
   EXPECT_EQ(LoopCount(Loop("0", "0", "24", "LT")), 1) << "not known: counted once";
   EXPECT_EQ(LoopCount(Loop("0", "2", "5", "NE")), 1) << "not known: counted once";
-  EXPECT_EQ(LoopCount(Loop("0", "0", "1", "LT",
-                           R"(, backend_config={"known_trip_count":{"n":"17"}})")),
-            17);
+  EXPECT_EQ(
+      LoopCount(Loop("0", "0", "1", "LT", R"(, backend_config={"known_trip_count":{"n":"17"}})")),
+      17);
 }
 
 TEST(ExtractKernels, CallsBranchesAndAsyncComputationsAreSearched) {
@@ -254,11 +258,11 @@ TEST(ExtractKernels, SharedCallsAreNotWalkedPathByPath) {
 
 std::string FusionModule(const std::string& shape, const std::string& operation,
                          const std::string& rest = "") {
-  return absl::StrCat("HloModule m, is_scheduled=true\n\n%f (p: f32[64,128]) -> f32[64,128] {\n  %p = ",
-                      shape, " parameter(0)\n  ROOT %r = ", shape, " ", operation,
-                      "\n}\n\nENTRY %e (a: f32[64,128]) -> f32[64,128] {\n  %a = ", shape,
-                      " parameter(0)\n  ROOT %k = ", shape, " fusion(%a), kind=kLoop, calls=%f", rest,
-                      "\n}\n");
+  return absl::StrCat(
+      "HloModule m, is_scheduled=true\n\n%f (p: f32[64,128]) -> f32[64,128] {\n  %p = ", shape,
+      " parameter(0)\n  ROOT %r = ", shape, " ", operation,
+      "\n}\n\nENTRY %e (a: f32[64,128]) -> f32[64,128] {\n  %a = ", shape,
+      " parameter(0)\n  ROOT %k = ", shape, " fusion(%a), kind=kLoop, calls=%f", rest, "\n}\n");
 }
 
 uint64_t FingerprintOf(const std::string& text) {
@@ -271,10 +275,11 @@ TEST(KernelFingerprint, ChangesWithWhatMattersAlone) {
   const uint64_t fingerprint = FingerprintOf(base);
   EXPECT_EQ(fingerprint, FingerprintOf(absl::StrReplaceAll(
                              base, {{"%p", "%x.1"}, {"%r", "%y"}, {"%f", "%z"}, {"%k", "%k.7"}})));
-  EXPECT_EQ(fingerprint,
-            FingerprintOf(FusionModule(
-                "f32[64,128]{1,0:T(8,128)}", "negate(%p), metadata={op_name=\"x\"}",
-                R"(, metadata={op_name="y"}, backend_config={"window_config":{"output_window_bounds":["4","1"]}})")));
+  EXPECT_EQ(
+      fingerprint,
+      FingerprintOf(FusionModule(
+          "f32[64,128]{1,0:T(8,128)}", "negate(%p), metadata={op_name=\"x\"}",
+          R"(, metadata={op_name="y"}, backend_config={"window_config":{"output_window_bounds":["4","1"]}})")));
   std::set<uint64_t> all = {fingerprint};
   const std::string others[] = {
       FusionModule("f32[64,128]{1,0:T(8,128)}", "abs(%p)"),
@@ -287,9 +292,9 @@ TEST(KernelFingerprint, ChangesWithWhatMattersAlone) {
       FusionModule("f32[64,64]{1,0:T(8,128)}", "negate(%p)"),
   };
   for (const std::string& text : others) {
-    EXPECT_TRUE(all.insert(FingerprintOf(absl::StrReplaceAll(
-                               text, {{"(p: f32[64,128])", ""}, {"(a: f32[64,128])", ""},
-                                      {"-> f32[64,128] ", ""}})))
+    EXPECT_TRUE(all.insert(FingerprintOf(absl::StrReplaceAll(text, {{"(p: f32[64,128])", ""},
+                                                                    {"(a: f32[64,128])", ""},
+                                                                    {"-> f32[64,128] ", ""}})))
                     .second)
         << text;
   }
@@ -316,9 +321,9 @@ ENTRY %e (a: f32[8], b: f32[8]) -> f32[8] {
   ROOT %k = f32[8]{0} fusion(%a, %b), kind=kLoop, calls=%f
 }
 )";
-  const std::string swapped = absl::StrReplaceAll(
-      a, {{"  %x = f32[8]{0} negate(%p)\n  %y = f32[8]{0} abs(%q)\n",
-           "  %y = f32[8]{0} abs(%q)\n  %x = f32[8]{0} negate(%p)\n"}});
+  const std::string swapped =
+      absl::StrReplaceAll(a, {{"  %x = f32[8]{0} negate(%p)\n  %y = f32[8]{0} abs(%q)\n",
+                               "  %y = f32[8]{0} abs(%q)\n  %x = f32[8]{0} negate(%p)\n"}});
   const std::string crossed = absl::StrReplaceAll(a, {{"add(%x, %y)", "add(%y, %x)"}});
   EXPECT_EQ(FingerprintOf(a), FingerprintOf(swapped));
   EXPECT_NE(FingerprintOf(a), FingerprintOf(crossed));
@@ -330,8 +335,9 @@ TEST(KernelFromModule, RefusesWhatIsNoSingleKernel) {
   ASSERT_FALSE(kernel.ok());
   EXPECT_EQ(kernel.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(kernel.status().message()), HasSubstr("program is not a single kernel"));
-  EXPECT_FALSE(KernelFromModule(Parse("HloModule m\nENTRY e {\n  ROOT p = f32[8]{0} parameter(0)\n}\n"))
-                   .ok());
+  EXPECT_FALSE(
+      KernelFromModule(Parse("HloModule m\nENTRY e {\n  ROOT p = f32[8]{0} parameter(0)\n}\n"))
+          .ok());
 }
 
 TEST(ExtractKernels, ScalarConstantsComeAlongUnlessAFusionTakesThem) {

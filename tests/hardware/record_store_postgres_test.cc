@@ -1,0 +1,128 @@
+// The record store on PostgreSQL. Runs where AUTOTUNE_TEST_POSTGRES names an empty database of a
+// throw-away cluster ("postgresql://postgres@127.0.0.1:5433/autotune"); skipped elsewhere.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "hardware/record_store.h"
+#include "hardware/record_transfer.h"
+#include "hardware/recording.h"
+
+namespace autotune {
+namespace {
+
+CandidateRecord Record(const std::string& run, int64_t sequence) {
+  CandidateRecord record;
+  record.run_id = run;
+  record.sequence = sequence;
+  record.kernel_fingerprint = 0xfedcba9876543210u;
+  record.kernel_name = "k";
+  record.context = {"tpu-v3", "pjrt", "v", "", TimeSource::kHardware};
+  record.config = Config(TileBounds{.output = {sequence + 1}});
+  record.fate = Fate::kMeasured;
+  record.measurement = Measurement::FromSamples({1e-6 / 3}, TimeSource::kHardware);
+  record.unix_micros = sequence;
+  return record;
+}
+
+class PostgresTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* url = std::getenv("AUTOTUNE_TEST_POSTGRES");
+    if (url == nullptr) GTEST_SKIP() << "needs AUTOTUNE_TEST_POSTGRES";
+    url_ = url;
+  }
+  std::unique_ptr<RecordStore> Open() const {
+    auto store = RecordStore::Open(url_);
+    EXPECT_TRUE(store.ok()) << store.status();
+    return store.ok() ? *std::move(store) : nullptr;
+  }
+  std::string url_;
+};
+
+TEST_F(PostgresTest, KeepsEverythingThatSqliteKeeps) {
+  const auto store = Open();
+  ASSERT_NE(store, nullptr);
+  const std::string run = NewRunId();
+  ASSERT_TRUE(store->BeginRun({.id = run, .program = "it's \"p\"", .seed = ~0ull}).ok());
+  EXPECT_EQ(store->BeginRun({.id = run}).code(), absl::StatusCode::kAlreadyExists);
+  std::vector<CandidateRecord> records = {Record(run, 0), Record(run, 1), Record(run, 2)};
+  records[1].measurement =
+      Measurement::FromFailure(FailureKind::kCrash, std::string("a\0'\xff", 4));
+  records[2].predictions = {{"analytical", -1.5, 3}};
+  ASSERT_TRUE(store->Append(records, std::string("\0state", 6)).ok());
+  ASSERT_TRUE(store->Append(records).ok()) << "again, which changes nothing";
+  EXPECT_EQ(*store->LoadCheckpoint(run), std::string("\0state", 6));
+  const auto back = store->RunCandidates(run);
+  ASSERT_TRUE(back.ok()) << back.status();
+  ASSERT_EQ(back->size(), 3u);
+  EXPECT_EQ((*back)[0].kernel_fingerprint, 0xfedcba9876543210u);
+  EXPECT_EQ((*back)[0].measurement->samples()[0], 1e-6 / 3);
+  EXPECT_EQ((*back)[1].measurement->failure().message, "a?'?");
+  EXPECT_EQ((*back)[2].predictions, records[2].predictions);
+  EXPECT_EQ(store->GetRun(run)->seed, ~0ull);
+  ASSERT_TRUE(store->FinishRun(run, 12, "done").ok());
+  EXPECT_EQ(store->GetRun(run)->finished_unix_micros, 12);
+  EXPECT_FALSE(store->Append({Record("no such run", 0)}).ok());
+  EXPECT_THAT(*store->Verify(), ::testing::IsEmpty());
+}
+
+TEST_F(PostgresTest, ImportsARecordingAndLooksItUp) {
+  const auto recording =
+      Recording::Load(absl::StrCat(AUTOTUNE_SOURCE_DIR, "/examples/alexnet/tpu_v3.pb"));
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  const auto store = Open();
+  ASSERT_NE(store, nullptr);
+  ASSERT_TRUE(ImportRecording(*store, *recording, NewRunId(), 5).ok());
+  const RecordedKernel& kernel = recording->kernels()[0];
+  const auto results =
+      store->Lookup(kernel.kernel().fingerprint,
+                    {"tpu-v3", "tpugraphs", "", "", TimeSource::kHardware}, VersionMatch::kStrict);
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_EQ(results->size(), kernel.configs().size());
+}
+
+TEST_F(PostgresTest, ManyProcessesMakeTheTablesAndWrite) {
+  std::vector<pid_t> children;
+  const std::string prefix = NewRunId();
+  for (int writer = 0; writer < 4; ++writer) {
+    const pid_t child = fork();
+    if (child == 0) {
+      auto store = RecordStore::Open(url_);
+      const std::string run = absl::StrCat(prefix, "-", writer);
+      if (!store.ok() || !(*store)->BeginRun({.id = run}).ok()) _exit(1);
+      for (int64_t i = 0; i < 200; i += 2) {
+        if (!(*store)->Append({Record(run, i), Record(run, i + 1)}).ok()) _exit(2);
+      }
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int exit_status = -1;
+    waitpid(child, &exit_status, 0);
+    EXPECT_EQ(exit_status, 0);
+  }
+  const auto store = Open();
+  ASSERT_NE(store, nullptr);
+  for (int writer = 0; writer < 4; ++writer) {
+    EXPECT_EQ(store->RunCandidates(absl::StrCat(prefix, "-", writer))->size(), 200u);
+  }
+}
+
+TEST(Postgres, AServerThatIsDownIsUnavailable) {
+  const auto store = RecordStore::Open("postgresql://nobody@127.0.0.1:1/none");
+  ASSERT_FALSE(store.ok());
+  EXPECT_EQ(store.status().code(), absl::StatusCode::kUnavailable) << store.status();
+}
+
+}  // namespace
+}  // namespace autotune
