@@ -1,3 +1,5 @@
+#include "tuner/command_records.h"
+
 #include <memory>
 #include <ostream>
 #include <string>
@@ -25,13 +27,15 @@ constexpr char kExamples[] = R"(
 Examples:
   autotune records list --store sqlite:autotune-runs/RUN/records.db
   autotune records show RUN-ID --store sqlite:records.db
-  autotune records verify --store sqlite:records.db      exit code 3 if anything is damaged)";
+  autotune records verify --store sqlite:records.db      exit code 3 if anything is damaged
+  autotune records export --store sqlite:records.db --to csv --out records.csv
+  autotune records import records.jsonl tpu_v3.pb --store sqlite:team.db)";
 
-struct RecordsOptions {
-  std::string store;
-  std::string run;
-  bool json = false;
-};
+absl::StatusOr<std::unique_ptr<RecordStore>> Open(const std::string& url) {
+  absl::StatusOr<std::unique_ptr<RecordStore>> store = RecordStore::Open(url);
+  if (absl::IsInvalidArgument(store.status())) return WithExitCode(kExitWrongUse, store.status());
+  return store;
+}
 
 // A store that is asked about must be there: opening would make an empty one.
 absl::StatusOr<std::unique_ptr<RecordStore>> OpenExisting(const std::string& url) {
@@ -45,9 +49,7 @@ absl::StatusOr<std::unique_ptr<RecordStore>> OpenExisting(const std::string& url
                           absl::NotFoundError(absl::StrCat("there is no record store ", path)));
     }
   }
-  absl::StatusOr<std::unique_ptr<RecordStore>> store = RecordStore::Open(url);
-  if (absl::IsInvalidArgument(store.status())) return WithExitCode(kExitWrongUse, store.status());
-  return store;
+  return Open(url);
 }
 
 std::string TimeText(int64_t unix_micros) {
@@ -162,11 +164,20 @@ absl::Status Verify(RecordStore& store, const RecordsOptions& options, std::ostr
 using Action = absl::Status (*)(RecordStore&, const RecordsOptions&, std::ostream&);
 
 int RunRecords(const RecordsOptions& options, Action action, CommandContext& context) {
-  absl::StatusOr<std::unique_ptr<RecordStore>> store = OpenExisting(options.store);
+  absl::StatusOr<std::unique_ptr<RecordStore>> store =
+      action == ImportRecords ? Open(options.store) : OpenExisting(options.store);
   if (!store.ok()) return context.Fail(store.status());
   const absl::Status status = action(**store, options, context.out);
   context.out.flush();
   return status.ok() ? kExitDone : context.Fail(status);
+}
+
+void AddExportOptions(CLI::App& command, RecordsOptions& options) {
+  command.add_option("--to", options.form, "jsonl, csv or recording")->capture_default_str();
+  command.add_option("--out", options.out, "File to write; - is standard output")->required();
+  command.add_option("--device", options.device, "Of a recording: tpu-v3, ...");
+  command.add_option("--times", options.source, "Of a recording: hardware or estimate")
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -183,12 +194,20 @@ void AddRecordsCommand(CLI::App& app, CommandContext& context) {
   };
   for (const Entry& entry : {Entry{"list", "Runs, and how much the store holds", List},
                              Entry{"show", "Every candidate of a run", Show},
-                             Entry{"verify", "Read everything; name what is damaged", Verify}}) {
+                             Entry{"verify", "Read everything; name what is damaged", Verify},
+                             Entry{"export", "Into a file", ExportRecords},
+                             Entry{"import", "From files", ImportRecords}}) {
     CLI::App* command = records->add_subcommand(entry.name, entry.help);
     command->add_option("--store", options->store, "sqlite:PATH or postgresql://USER@HOST/DB")
         ->required();
-    command->add_flag("--json", options->json, "One JSON document on standard output");
+    if (entry.action != ExportRecords && entry.action != ImportRecords) {
+      command->add_flag("--json", options->json, "One JSON document on standard output");
+    }
     if (entry.action == Show) command->add_option("RUN", options->run, "Its id")->required();
+    if (entry.action == ExportRecords) AddExportOptions(*command, *options);
+    if (entry.action == ImportRecords) {
+      command->add_option("FILE", options->files, "JSON lines or recordings")->required();
+    }
     command->callback([options, action = entry.action, &context] {
       context.exit_code = RunRecords(*options, action, context);
     });

@@ -182,8 +182,10 @@ absl::Status TuningCommand::CreateTuner() {
   tuning.budget = options_.budget;
   tuning.budget_seconds = options_.budget_seconds;
   tuning.clock = {.compile_seconds = options_.compile_seconds, .repeats = options_.repeats};
-  tuning.jobs =
-      options_.jobs > 0 ? options_.jobs : std::max<int64_t>(1, std::thread::hardware_concurrency());
+  // Rounds grow with what a backend can do at once, but a replay is the same on every machine.
+  tuning.jobs = backend_.known != nullptr ? 1
+                : options_.jobs > 0       ? options_.jobs
+                                    : std::max<int64_t>(1, std::thread::hardware_concurrency());
   parts.known = backend_.known;
   parts.replays = backend_.known != nullptr;
   parts.space_of = std::move(backend_.space_of);

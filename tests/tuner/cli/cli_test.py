@@ -128,6 +128,17 @@ class TuneTest(CliTestCase):
     for name in ["best.json", "report.json", "report.html", "records.db", "run.json"]:
       self.assertTrue((self.directory / "run" / name).is_file(), name)
 
+  def test_golden_text(self):
+    """The whole output; AUTOTUNE_UPDATE_GOLDEN=1 writes it anew."""
+    shutil.copytree(EXAMPLE, self.directory / "alexnet")
+    result = self.expect(0, "alexnet/program.hlo", "--recording", "alexnet/tpu_v3.pb", "--budget",
+                         40, "--out", "run", "--quiet")
+    text = re.sub(r"measurements, \d+\.\d\d s", "measurements, T s", result.stdout)
+    golden = SOURCE / "tests" / "golden" / "tune_alexnet.txt"
+    if os.environ.get("AUTOTUNE_UPDATE_GOLDEN"):
+      golden.write_text(text)
+    self.assertEqual(golden.read_text(), text)
+
   def test_json_is_one_document_and_agrees_with_the_files(self):
     result = self.tune("--budget", 40, "--out", "run", "--json", "--quiet")
     document = json.loads(result.stdout)
@@ -519,6 +530,46 @@ class RecordsTest(CliTestCase):
     self.tune("--budget", 1, "--out", "run", "--quiet")
     self.assertIn("no-such-run", self.expect(3, "records", "show", "no-such-run", "--store",
                                              "sqlite:run/records.db").stderr)
+
+
+  def test_export_then_import_gives_the_same(self):
+    self.tune("--budget", 12, "--out", "run", "--quiet")
+    store = ["--store", "sqlite:run/records.db"]
+    self.expect(0, "records", "export", *store, "--out", "a.jsonl")
+    self.expect(0, "records", "import", "a.jsonl", "--store", "sqlite:b.db")
+    self.expect(0, "records", "import", "a.jsonl", "--store", "sqlite:b.db")
+    self.expect(0, "records", "export", "--store", "sqlite:b.db", "--out", "b.jsonl")
+    self.assertEqual((self.directory / "a.jsonl").read_text(),
+                     (self.directory / "b.jsonl").read_text())
+    csv = self.expect(0, "records", "export", *store, "--to", "csv", "--out", "-").stdout
+    self.assertIn("fusion.191", csv)
+
+  def test_a_recording_goes_in_and_out(self):
+    self.expect(0, "records", "import", RECORDING, "--store", "sqlite:s.db")
+    again = self.expect(0, "records", "import", RECORDING, "--store", "sqlite:s.db").stdout
+    self.assertIn("0 candidates", again)
+    self.expect(0, "records", "export", "--store", "sqlite:s.db", "--to", "recording", "--device",
+                "tpu-v3", "--out", "s.rec")
+
+    def best_known(recording, out):
+      document = json.loads(self.expect(0, PROGRAM, "--recording", recording, "--budget", 0,
+                                        "--json", "--quiet", "--out", out).stdout)
+      return [(k["name"], k["space_size"], k["best_known"]) for k in document["kernels"]]
+
+    # (A store does not keep which configuration is the default.)
+    self.assertEqual(best_known(RECORDING, "x"), best_known("s.rec", "y"))
+
+  def test_bad_transfers(self):
+    self.tune("--budget", 1, "--out", "run", "--quiet")
+    store = ["--store", "sqlite:run/records.db"]
+    self.assertIn("--to", self.expect(2, "records", "export", *store, "--to", "xml", "--out",
+                                      "x").stderr)
+    self.assertIn("--device", self.expect(2, "records", "export", *store, "--to", "recording",
+                                          "--out", "x").stderr)
+    self.assertIn("tpu-v9", self.expect(3, "records", "export", *store, "--to", "recording",
+                                        "--device", "tpu-v9", "--out", "x").stderr)
+    self.path("bad.jsonl", "{\"record\": \"nonsense\"}\n")
+    self.assertIn("bad.jsonl", self.expect(3, "records", "import", "bad.jsonl", *store).stderr)
 
 
 class BackendsTest(CliTestCase):

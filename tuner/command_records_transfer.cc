@@ -1,0 +1,99 @@
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "hardware/atomic_file.h"
+#include "hardware/record_transfer.h"
+#include "hardware/recording.h"
+#include "hlo/fingerprint.h"
+#include "tuner/best_config.h"
+#include "tuner/command_records.h"
+#include "tuner/command_status.h"
+#include "tuner/text_table.h"
+
+namespace autotune {
+namespace {
+
+absl::Status WrongUse(const std::string& message) {
+  return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(message));
+}
+
+absl::StatusOr<std::string> RecordingBytes(RecordStore& store, const RecordsOptions& options) {
+  if (options.device.empty()) return WrongUse("--to recording needs --device, such as tpu-v3");
+  MeasurementContext context;
+  context.device = options.device;
+  if (options.source == "estimate") {
+    context.source = TimeSource::kEstimate;
+  } else if (options.source != "hardware") {
+    return WrongUse(
+        absl::StrCat("--times takes hardware or estimate; got \"", options.source, "\""));
+  }
+  absl::StatusOr<Recording> recording = ExportRecording(store, context);
+  if (!recording.ok()) return recording.status();
+  if (recording->kernels().empty()) {
+    return WithExitCode(kExitBadInput,
+                        absl::NotFoundError(absl::StrCat("the store holds no ", options.source,
+                                                         " times of ", options.device)));
+  }
+  return recording->Serialize();
+}
+
+// A recording has no run; the same file always gets the same one.
+absl::StatusOr<ImportCounts> AddRecording(RecordStore& store, const std::string& content,
+                                          const std::string& path) {
+  absl::StatusOr<Recording> recording = Recording::Parse(content, path);
+  if (!recording.ok()) return WithExitCode(kExitBadInput, recording.status());
+  const std::string id =
+      absl::StrCat("import-", FingerprintText(Fingerprinter().AddText(content).Get()));
+  absl::StatusOr<ImportCounts> counts =
+      ImportRecording(store, *recording, id, absl::ToUnixMicros(absl::Now()));
+  if (absl::IsAlreadyExists(counts.status())) return ImportCounts();
+  return counts;
+}
+
+absl::StatusOr<ImportCounts> AddFile(RecordStore& store, const std::string& path) {
+  absl::StatusOr<std::string> content = ReadWholeFile(path);
+  if (!content.ok()) return WithExitCode(kExitBadInput, content.status());
+  if (Recording::LooksLikeRecording(*content)) return AddRecording(store, *content, path);
+  absl::StatusOr<ImportCounts> counts = ImportJsonLines(store, *content, path);
+  if (absl::IsInvalidArgument(counts.status())) {
+    return WithExitCode(kExitBadInput, counts.status());
+  }
+  return counts;
+}
+
+}  // namespace
+
+absl::Status ExportRecords(RecordStore& store, const RecordsOptions& options, std::ostream& out) {
+  absl::StatusOr<std::string> content = std::string();
+  if (options.form == "jsonl") {
+    content = ExportJsonLines(store);
+  } else if (options.form == "csv") {
+    content = ExportCsv(store);
+  } else if (options.form == "recording") {
+    content = RecordingBytes(store, options);
+  } else {
+    return WrongUse(absl::StrCat("--to takes jsonl, csv or recording; got \"", options.form, "\""));
+  }
+  if (!content.ok()) return content.status();
+  if (options.out == "-") {
+    out << *content;
+    return absl::OkStatus();
+  }
+  return WriteFileAtomically(options.out, *content);
+}
+
+absl::Status ImportRecords(RecordStore& store, const RecordsOptions& options, std::ostream& out) {
+  for (const std::string& path : options.files) {
+    absl::StatusOr<ImportCounts> counts = AddFile(store, path);
+    if (!counts.ok()) return counts.status();
+    out << path << ": " << FormatCount(counts->runs) << " runs, " << FormatCount(counts->kernels)
+        << " kernels, " << FormatCount(counts->candidates) << " candidates added\n";
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace autotune
