@@ -164,7 +164,8 @@ class Comparison {
       }
     }
     const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    tbb::task_arena arena(options_.jobs > 0 ? options_.jobs : cores);
+    // More threads than cores gain nothing, and TBB would complain about them.
+    tbb::task_arena arena(options_.jobs > 0 ? std::min(options_.jobs, cores) : cores);
     arena.execute([&] {
       tbb::parallel_for(tbb::blocked_range<size_t>(0, tasks.size(), 1), [&](const auto& range) {
         for (size_t i = range.begin(); i < range.end(); ++i) RunTask(tasks[i], tasks.size());
