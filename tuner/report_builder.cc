@@ -103,8 +103,8 @@ KernelReport ReportKernel(const KernelState& state, size_t index, const TuningSe
       parts.known != nullptr ? parts.known->Find(kernel.fingerprint) : nullptr;
   report.compiler_default = ToResult(state.Default());
   // What the recording says of the default needs no measurement.
-  if (!report.compiler_default && recorded != nullptr) {
-    report.compiler_default = ToResult(recorded->Default(), source);
+  if (!report.compiler_default && recorded != nullptr && state.compiler_default()) {
+    report.compiler_default = ToResult(recorded->Find(state.compiler_default()->Key()), source);
   }
   report.best = ToResult(state.Best());
   if (recorded != nullptr) report.best_known = ToResult(recorded->Best(), source);
