@@ -17,9 +17,14 @@ constexpr absl::string_view kNames[] = {
 #undef AUTOTUNE_HLO_ATTRIBUTE
 };
 
-constexpr AttributeSet kCommon = {
-    A::kMetadata,   A::kBackendConfig, A::kSharding, A::kFrontendAttributes, A::kControlPredecessors,
-    A::kStatistics, A::kOrigin,        A::kParameterReplication};
+constexpr AttributeSet kCommon = {A::kMetadata,
+                                  A::kBackendConfig,
+                                  A::kSharding,
+                                  A::kFrontendAttributes,
+                                  A::kControlPredecessors,
+                                  A::kStatistics,
+                                  A::kOrigin,
+                                  A::kParameterReplication};
 
 struct RuleRow {
   std::initializer_list<HloOpcode> opcodes;
@@ -32,9 +37,9 @@ std::vector<RuleRow> RuleRows() {
   return {
       {{Op::kIota}, {A::kIotaDimension}, {}},
       {{Op::kTopK}, {A::kK}, {A::kLargest}},
-      {{Op::kAcos, Op::kAcosh, Op::kAsin, Op::kAsinh, Op::kAtanh, Op::kExpm1,    Op::kLog,
-        Op::kLog1p, Op::kLogistic, Op::kSqrt, Op::kCbrt, Op::kRsqrt, Op::kTanh, Op::kErf,
-        Op::kSin, Op::kSinh, Op::kCos, Op::kCosh, Op::kTan, Op::kExp},
+      {{Op::kAcos,  Op::kAcosh,    Op::kAsin, Op::kAsinh, Op::kAtanh, Op::kExpm1, Op::kLog,
+        Op::kLog1p, Op::kLogistic, Op::kSqrt, Op::kCbrt,  Op::kRsqrt, Op::kTanh,  Op::kErf,
+        Op::kSin,   Op::kSinh,     Op::kCos,  Op::kCosh,  Op::kTan,   Op::kExp},
        {},
        {A::kResultAccuracy}},
       {{Op::kAllGather, Op::kAllGatherStart},
@@ -68,8 +73,8 @@ std::vector<RuleRow> RuleRows() {
       {{Op::kReduceWindow}, {A::kToApply}, {A::kWindow}},
       {{Op::kConvolution},
        {A::kDimLabels},
-       {A::kWindow, A::kFeatureGroupCount, A::kBatchGroupCount, A::kConvolutionKind,
-        A::kConvKind, A::kOperandPrecision, A::kSparsityConfig}},
+       {A::kWindow, A::kFeatureGroupCount, A::kBatchGroupCount, A::kConvolutionKind, A::kConvKind,
+        A::kOperandPrecision, A::kSparsityConfig}},
       {{Op::kFft}, {A::kFftType, A::kFftLength}, {}},
       {{Op::kTriangularSolve}, {}, {A::kLeftSide, A::kLower, A::kUnitDiagonal, A::kTransposeA}},
       {{Op::kCholesky}, {}, {A::kLower}},
@@ -100,9 +105,7 @@ std::vector<RuleRow> RuleRows() {
       {{Op::kRngBitGenerator}, {A::kAlgorithm}, {}},
       {{Op::kReducePrecision}, {A::kExponentBits, A::kMantissaBits}, {}},
       // Which of the two forms is required depends on the first operand.
-      {{Op::kConditional},
-       {},
-       {A::kTrueComputation, A::kFalseComputation, A::kBranchComputations}},
+      {{Op::kConditional}, {}, {A::kTrueComputation, A::kFalseComputation, A::kBranchComputations}},
       {{Op::kCustomCall},
        {A::kCustomCallTarget},
        {A::kWindow, A::kDimLabels, A::kFeatureGroupCount, A::kBatchGroupCount,

@@ -247,8 +247,8 @@ bool TextParser::UnknownAttribute(Pending* p, absl::string_view name, size_t off
   return true;
 }
 
-// Skips tokens up to the next `,` or closing bracket outside of brackets, or to what begins the next
-// instruction (or computation, behind the module's header).
+// Skips tokens up to the next `,` or closing bracket outside of brackets, or to what begins the
+// next instruction (or computation, behind the module's header).
 bool TextParser::SkipValue(bool in_header) {
   int64_t depth = 0;
   for (bool first = true;; first = false) {
