@@ -37,16 +37,14 @@ double RealInstructions(HloOpcode opcode) {
     case HloOpcode::kLog1p:
     case HloOpcode::kPower:
     case HloOpcode::kErf:
+    case HloOpcode::kRng:
+    case HloOpcode::kRngBitGenerator:
       return 20;
     case HloOpcode::kSin:
     case HloOpcode::kCos:
     case HloOpcode::kTan:
     case HloOpcode::kAtan2:
       return 30;
-    case HloOpcode::kRng:
-      return 20;
-    case HloOpcode::kRngBitGenerator:
-      return 20;
     default:
       return 1;
   }

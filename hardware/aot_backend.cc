@@ -164,7 +164,7 @@ absl::StatusOr<std::variant<AotEstimate, Failure>> AotBackend::Estimate(const Ke
   absl::StatusOr<std::variant<AotProgram, Failure>> result =
       Compile(PjrtProgram{program.SerializeAsString(), "hlo"});
   if (!result.ok()) return result.status();
-  if (Failure* failure = std::get_if<Failure>(&*result)) return *std::move(failure);
+  if (Failure* failure = std::get_if<Failure>(&*result)) return std::move(*failure);
   const AotProgram& compiled = std::get<AotProgram>(*result);
   const absl::Status faithful = CheckFaithful(kernel, bounds, *compiled.module);
   if (!faithful.ok()) {

@@ -105,7 +105,7 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(const Pjr
   compile.set_want_schedules(true);
   std::variant<std::string, Failure> answer =
       worker_->Call(request.SerializeAsString(), options_.timeout);
-  if (Failure* failure = std::get_if<Failure>(&answer)) return *std::move(failure);
+  if (Failure* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
 
   proto::WorkerReply reply;
   if (!reply.ParseFromString(std::get<std::string>(answer))) {
@@ -121,7 +121,7 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(const Pjr
   if (!module.ParseFromString(compiled.optimized_module())) {
     return Failure{FailureKind::kCompileError, "the optimised program cannot be read"};
   }
-  absl::StatusOr<std::unique_ptr<HloModule>> parsed = HloModule::FromProto(std::move(module));
+  absl::StatusOr<std::unique_ptr<HloModule>> parsed = HloModule::FromProto(module);
   if (!parsed.ok()) {
     return Failure{FailureKind::kCompileError, std::string(parsed.status().message())};
   }

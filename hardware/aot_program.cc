@@ -86,7 +86,7 @@ uint64_t FingerprintWithPlainScalars(const HloModule& module) {
       if (shape.dimensions_size() == 0) shape.mutable_layout()->set_memory_space(0);
     }
   }
-  const absl::StatusOr<std::unique_ptr<HloModule>> rebuilt = HloModule::FromProto(std::move(plain));
+  const absl::StatusOr<std::unique_ptr<HloModule>> rebuilt = HloModule::FromProto(plain);
   return rebuilt.ok() ? KernelFingerprint(**rebuilt) : 0;
 }
 

@@ -44,12 +44,14 @@ std::vector<std::string> Environment(
   }
   for (const auto& [name, value] : changes) variables[name] = value;
   std::vector<std::string> result;
+  result.reserve(variables.size());
   for (const auto& [name, value] : variables) result.push_back(absl::StrCat(name, "=", value));
   return result;
 }
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;

@@ -171,8 +171,8 @@ proto::WorkerReply WorkerService::Handle(const proto::WorkerRequest& request) {
   switch (request.request_case()) {
     case proto::WorkerRequest::kAotCompile: {
       absl::StatusOr<proto::AotCompileReply> compiled = AotCompile(request.aot_compile());
-      if (compiled.ok()) *reply.mutable_aot_compile() = *std::move(compiled);
       status = compiled.status();
+      if (status.ok()) *reply.mutable_aot_compile() = *std::move(compiled);
       break;
     }
     case proto::WorkerRequest::REQUEST_NOT_SET:

@@ -113,13 +113,12 @@ double ConvolutionFlops(const HloInstruction& convolution) {
   }
   const int64_t feature_groups = std::max<int64_t>(1, attributes.feature_group_count());
   const int64_t batch_groups = std::max<int64_t>(1, attributes.batch_group_count());
-  const double input_features =
-      static_cast<double>(Extent(input, numbers.input_feature_dimension()) / feature_groups);
+  const int64_t input_features = Extent(input, numbers.input_feature_dimension()) / feature_groups;
   const double output_features =
       static_cast<double>(Extent(output, numbers.output_feature_dimension()));
-  const double batch =
-      static_cast<double>(Extent(input, numbers.input_batch_dimension()) / batch_groups);
-  return kFlopsPerMultiplyAdd * input_features * output_features * batch * positions;
+  const int64_t batch = Extent(input, numbers.input_batch_dimension()) / batch_groups;
+  return kFlopsPerMultiplyAdd * static_cast<double>(input_features) * output_features *
+         static_cast<double>(batch) * positions;
 }
 
 double DotFlops(const HloInstruction& dot) {

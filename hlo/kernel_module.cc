@@ -125,7 +125,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> BuildKernelModule(const HloInstructio
   module.set_entry_computation_id(last_computation_id + 1);
   *module.mutable_host_program_shape() =
       module.computations(module.computations_size() - 1).program_shape();
-  return HloModule::FromProto(std::move(module));
+  return HloModule::FromProto(module);
 }
 
 }  // namespace autotune

@@ -107,7 +107,7 @@ std::optional<ElementType> FindElementType(absl::string_view name) {
   const bool word = name == "pred" || name == "token" || name == "opaque" || name == "bf16";
   if (!word && !Is(name[1], kDigit)) return std::nullopt;
   const std::optional<ElementType> type = ElementTypeFromName(name);
-  if (type == proto::TUPLE || type == proto::BUFFER) return std::nullopt;
+  if (type.has_value() && (*type == proto::TUPLE || *type == proto::BUFFER)) return std::nullopt;
   return type;
 }
 
