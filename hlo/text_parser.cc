@@ -218,11 +218,8 @@ int32_t TextParser::LineOf(size_t offset) {
     line_ = 1;
   }
   for (size_t i = line_offset_; i < offset; ++i) {
-    if (text[i] == '\n') {
-      ++line_;
-    } else if (text[i] == '\r' && (i + 1 >= text.size() || text[i + 1] != '\n')) {
-      ++line_;
-    }
+    const bool lone_return = text[i] == '\r' && (i + 1 >= text.size() || text[i + 1] != '\n');
+    if (text[i] == '\n' || lone_return) ++line_;
   }
   line_offset_ = offset;
   return line_;
