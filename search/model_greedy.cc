@@ -46,8 +46,8 @@ void SampleAndDescend(const SearchSpace& space, std::vector<Config> starts,
 GuidedSearch::Walk MakeWalk(const SearchSpace* space, const ModelGreedy::Options& options) {
   const std::optional<int64_t> size = space->Size();
   if (size && *size <= options.enumerate_limit) {
-    return [space, options](std::vector<Config> /*starts*/, int64_t /*rounds*/, ScoredPool& pool,
-                            const TrialHistory& history,
+    return [space, options](const std::vector<Config>& /*starts*/, int64_t /*rounds*/,
+                            ScoredPool& pool, const TrialHistory& history,
                             Rng& /*rng*/) { ScoreAll(*space, options.batch, pool, history); };
   }
   return [space, options](std::vector<Config> starts, int64_t rounds, ScoredPool& pool,
