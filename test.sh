@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Does all set-up and passes the tests: builds, runs the unit tests under AddressSanitizer and
+# Does all set-up and passes the tests: builds, runs the tests of hlo under AddressSanitizer and
 # UndefinedBehaviorSanitizer, checks format and clang-tidy, then runs every test of the label ci.
 #
 #   ./test.sh            all of it, as CI does
@@ -52,10 +52,16 @@ run_ctest() {
   ctest --test-dir "$1" -L "$2" -j "$jobs" --output-on-failure --no-tests=error "${@:3}"
 }
 
+# The tests of hlo, which reads untrusted input. The other folders' tests are yet to be made fit for
+# sanitizers (child processes with a memory limit, libraries that leak at exit).
 sanitized_tests() {
-  build asan-ubsan &&
-    ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
-      UBSAN_OPTIONS=print_stacktrace=1 run_ctest build/asan-ubsan ci --progress
+  cmake --preset asan-ubsan >build/asan-ubsan.log 2>&1 &&
+    cmake --build --preset asan-ubsan --target hlo_test >>build/asan-ubsan.log 2>&1 || {
+    tail -n 100 build/asan-ubsan.log
+    return 1
+  }
+  ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+    UBSAN_OPTIONS=print_stacktrace=1 build/asan-ubsan/tests/hlo_test --gtest_brief=1
 }
 
 mkdir -p build
@@ -67,7 +73,7 @@ say "release build"
 build release-tests
 if [[ $mode == --full ]]; then
   part "format and clang-tidy" scripts/lint
-  part "unit tests under AddressSanitizer and UndefinedBehaviorSanitizer" sanitized_tests
+  part "tests of hlo under AddressSanitizer and UndefinedBehaviorSanitizer" sanitized_tests
 fi
 part "tests of the label $label" run_ctest build/release "$label"
 
