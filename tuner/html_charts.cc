@@ -180,6 +180,7 @@ std::optional<json> KernelTimeChart(const TuningReport& report) {
 std::optional<json> PredictionChart(const TuningReport& report, const std::string& model) {
   const std::vector<json> points = PredictedPoints(report, model);
   std::vector<double> sizes;
+  sizes.reserve(points.size());
   for (const json& one : points) sizes.push_back(static_cast<double>(one.size()));
   const std::vector<size_t> named = Largest(sizes, kKernelsNamed);
   if (named.empty()) return std::nullopt;
