@@ -27,7 +27,7 @@ constexpr AttributeSet kCommon = {A::kMetadata,
                                   A::kParameterReplication};
 
 struct RuleRow {
-  std::initializer_list<HloOpcode> opcodes;
+  std::vector<HloOpcode> opcodes;
   AttributeSet required;
   AttributeSet optional;
 };

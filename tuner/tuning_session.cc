@@ -225,6 +225,7 @@ std::vector<size_t> TuningSession::Finalists() const {
   std::stable_sort(finalists.begin(), finalists.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<size_t> order;
+  order.reserve(finalists.size());
   for (const auto& [saved, i] : finalists) order.push_back(i);
   return order;
 }
