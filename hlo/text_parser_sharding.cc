@@ -66,9 +66,8 @@ void MergeTypes(TileAssignment* tiles, std::vector<Sharding::Type>* types) {
   bool needed = false;
   std::vector<Sharding::Type> merged;
   for (size_t i = 0; i < types->size(); ++i) {
-    if (tiles->dimensions[data + i] == 1) {
-      needed = true;
-    } else if (std::find(merged.begin(), merged.end(), (*types)[i]) != merged.end()) {
+    const bool known = std::find(merged.begin(), merged.end(), (*types)[i]) != merged.end();
+    if (known || tiles->dimensions[data + i] == 1) {
       needed = true;
     } else {
       merged.push_back((*types)[i]);
