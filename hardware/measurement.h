@@ -70,6 +70,9 @@ class Measurement {
   std::optional<double> compile_seconds;
   // The compiler's own estimate in seconds, a second opinion beside an estimate.
   std::optional<double> compiler_estimate_seconds;
+  // How the time was taken, where a backend has several ways ("device loop, barrier", "calls");
+  // else empty.
+  std::string method;
 
  private:
   std::variant<std::vector<double>, Failure> result_;

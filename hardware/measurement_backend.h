@@ -25,6 +25,7 @@ struct Capabilities {
   std::string versions;  // compiler and library versions that make results comparable; may be empty
   TimeSource time_source = TimeSource::kHardware;
   bool compiles = false;  // can find the kernels of a program before optimisation
+  bool tiles = true;      // tile bounds mean something to it; not so on a CPU
 };
 
 // Measures candidates. Implementations say whether Measure may be called from several threads; by
