@@ -146,8 +146,7 @@ absl::Status CheckCalls(const HloInstruction& instruction) {
       return CheckOneFunction(instruction, operands);
     case HloOpcode::kReduce:
     case HloOpcode::kReduceWindow:
-      return CheckOneFunction(instruction, operands / 2 * 2);
-    case HloOpcode::kScatter:
+    case HloOpcode::kScatter:  // N operands, N updates and one tensor of indices
       return CheckOneFunction(instruction, operands / 2 * 2);
     case HloOpcode::kSort:
       return CheckComparator(instruction);

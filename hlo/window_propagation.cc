@@ -32,8 +32,8 @@ void WindowPropagation::Flatten(const HloInstruction& operation) {
   instructions_.push_back(&operation);
 }
 
-void WindowPropagation::Set(const HloInstruction& instruction, Windows windows) {
-  windows_.try_emplace(&instruction, std::move(windows));
+void WindowPropagation::Set(const HloInstruction& instruction, const Windows& windows) {
+  windows_.try_emplace(&instruction, windows);
 }
 
 const Windows* WindowPropagation::Find(const HloInstruction& instruction) const {

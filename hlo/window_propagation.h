@@ -24,7 +24,7 @@ class WindowPropagation {
 
   // Fixes the windows of an instruction's result, one per logical dimension. What is set first
   // stays.
-  void Set(const HloInstruction& instruction, Windows windows);
+  void Set(const HloInstruction& instruction, const Windows& windows);
 
   // Derives what follows. What no rule reaches stays unknown.
   void Run();
