@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "pjrt_c_api.h"
 
@@ -21,6 +22,10 @@ namespace autotune {
 // Turns an error of the plugin into a status and frees it. OK for null. Error codes are those of
 // absl::StatusCode.
 absl::Status TakePjrtError(const PJRT_Api& api, PJRT_Error* error);
+
+// A compiled program as its compiler left it: a serialised HloModuleProto. Unimplemented where the
+// plugin does not hand it out in a form of HLO.
+absl::StatusOr<std::string> ReadOptimizedModule(const PJRT_Api& api, PJRT_Executable* executable);
 
 // True if the plugin's table, which may be older than this program's header, has the function.
 template <typename Function>

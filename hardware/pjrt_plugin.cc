@@ -152,7 +152,9 @@ absl::StatusOr<std::string> ModuleWithoutConfig(const std::string& bytes) {
   return module;
 }
 
-absl::StatusOr<std::string> OptimizedModule(const PJRT_Api& api, PJRT_Executable* executable) {
+}  // namespace
+
+absl::StatusOr<std::string> ReadOptimizedModule(const PJRT_Api& api, PJRT_Executable* executable) {
   AUTOTUNE_PJRT_ARGS(PJRT_Executable_OptimizedProgram_Args, args);
   AUTOTUNE_PJRT_ARGS(PJRT_Program, program);
   args.executable = executable;
@@ -168,8 +170,6 @@ absl::StatusOr<std::string> OptimizedModule(const PJRT_Api& api, PJRT_Executable
   if (format == "hlo_with_config") return ModuleWithoutConfig(code);
   return absl::UnimplementedError(absl::StrCat("an optimised program of format ", format));
 }
-
-}  // namespace
 
 absl::StatusOr<AheadOfTimeResult> PjrtTopology::Compile(const PjrtProgram& program,
                                                         absl::string_view options) const {
@@ -189,7 +189,7 @@ absl::StatusOr<AheadOfTimeResult> PjrtTopology::Compile(const PjrtProgram& progr
   absl::Status status = AUTOTUNE_PJRT_CALL(api, PJRT_Compile, args);
   if (!status.ok()) return status;
   const absl::Time compiled = absl::Now();
-  absl::StatusOr<std::string> optimized = OptimizedModule(api, args.executable);
+  absl::StatusOr<std::string> optimized = ReadOptimizedModule(api, args.executable);
   AUTOTUNE_PJRT_ARGS(PJRT_Executable_Destroy_Args, destroy);
   destroy.executable = args.executable;
   status = AUTOTUNE_PJRT_CALL(api, PJRT_Executable_Destroy, destroy);

@@ -141,6 +141,44 @@ absl::StatusOr<PjrtTopology*> WorkerService::Topology(const std::string& plugin,
   return topology.get();
 }
 
+absl::StatusOr<PjrtSession*> WorkerService::Session(const std::string& plugin) {
+  std::unique_ptr<PjrtSession>& session = sessions_[plugin];
+  if (session == nullptr) {
+    absl::StatusOr<PjrtPlugin*> loaded = Plugin(plugin);
+    if (!loaded.ok()) return loaded.status();
+    absl::StatusOr<std::unique_ptr<PjrtSession>> created = PjrtSession::Create(**loaded);
+    if (!created.ok()) return created.status();
+    session = *std::move(created);
+  }
+  return session.get();
+}
+
+absl::Status WorkerService::HandleDevice(const proto::WorkerRequest& request,
+                                         proto::WorkerReply* reply) {
+  const std::string& plugin = request.has_device()           ? request.device().plugin()
+                              : request.has_device_compile() ? request.device_compile().plugin()
+                              : request.has_device_prepare() ? request.device_prepare().plugin()
+                                                             : request.device_measure().plugin();
+  absl::StatusOr<PjrtSession*> session = Session(plugin);
+  if (!session.ok()) return session.status();
+  if (request.has_device()) {
+    *reply->mutable_device() = (*session)->Describe();
+  } else if (request.has_device_compile()) {
+    absl::StatusOr<proto::DeviceCompileReply> compiled =
+        (*session)->Compile(request.device_compile());
+    if (!compiled.ok()) return compiled.status();
+    *reply->mutable_device_compile() = *std::move(compiled);
+  } else if (request.has_device_prepare()) {
+    *reply->mutable_device_prepare() = (*session)->Prepare(request.device_prepare());
+  } else {
+    absl::StatusOr<proto::DeviceMeasureReply> measured =
+        (*session)->Measure(request.device_measure());
+    if (!measured.ok()) return measured.status();
+    *reply->mutable_device_measure() = *std::move(measured);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<proto::AotCompileReply> WorkerService::AotCompile(
     const proto::AotCompileRequest& request) {
   proto::AotCompileReply reply;
@@ -175,6 +213,12 @@ proto::WorkerReply WorkerService::Handle(const proto::WorkerRequest& request) {
       if (status.ok()) *reply.mutable_aot_compile() = *std::move(compiled);
       break;
     }
+    case proto::WorkerRequest::kDevice:
+    case proto::WorkerRequest::kDeviceCompile:
+    case proto::WorkerRequest::kDevicePrepare:
+    case proto::WorkerRequest::kDeviceMeasure:
+      status = HandleDevice(request, &reply);
+      break;
     case proto::WorkerRequest::REQUEST_NOT_SET:
       status = absl::InvalidArgumentError("a request without content");
       break;

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "hardware/bundle_schedule.h"
 #include "hardware/pjrt_plugin.h"
+#include "hardware/pjrt_session.h"
 #include "proto/worker.pb.h"
 
 namespace autotune {
@@ -21,12 +22,15 @@ class WorkerService {
 
  private:
   absl::StatusOr<proto::AotCompileReply> AotCompile(const proto::AotCompileRequest& request);
+  absl::Status HandleDevice(const proto::WorkerRequest& request, proto::WorkerReply* reply);
+  absl::StatusOr<PjrtSession*> Session(const std::string& plugin);
   absl::StatusOr<PjrtPlugin*> Plugin(const std::string& path);
   absl::StatusOr<PjrtTopology*> Topology(const std::string& plugin, const std::string& name);
 
   std::map<std::string, std::unique_ptr<PjrtPlugin>> plugins_;
   // By plugin path and name. Declared after the plugins: they go first.
   std::map<std::pair<std::string, std::string>, std::unique_ptr<PjrtTopology>> topologies_;
+  std::map<std::string, std::unique_ptr<PjrtSession>> sessions_;  // by plugin path
 };
 
 // Serves requests on descriptor 3 until the parent is gone. Returns the exit code.

@@ -1,0 +1,64 @@
+#include "hardware/slope_timing.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace autotune {
+namespace {
+
+// Trips of the short run, as a share of those of the long one.
+constexpr int64_t kShortShare = 5;
+// The long run grows by at most this in one step: a first measurement may mislead.
+constexpr double kMaxGrowth = 16;
+// Of the repeats, so many may fail to give a slope before the whole does.
+constexpr int kTriesPerRepeat = 3;
+
+// The trips of a run that is significantly longer than one of a single trip.
+absl::StatusOr<int64_t> SignificantTrips(LoopRun run, const SlopeOptions& options) {
+  double single = INFINITY;
+  for (int i = 0; i < 3; ++i) {  // the first one warms up
+    const absl::StatusOr<double> seconds = run(1);
+    if (!seconds.ok()) return seconds.status();
+    if (i > 0) single = std::min(single, *seconds);
+  }
+  for (int64_t trips = 2;;) {
+    const absl::StatusOr<double> seconds = run(trips);
+    if (!seconds.ok()) return seconds.status();
+    const double gained = *seconds - single;
+    if (gained >= options.significant_seconds || trips >= options.max_trips) return trips;
+    const double missing = gained > 0 ? 1.2 * options.significant_seconds / gained : kMaxGrowth;
+    const double growth = std::clamp(missing, 1.5, kMaxGrowth);
+    trips = std::min(options.max_trips,
+                     static_cast<int64_t>(std::ceil(static_cast<double>(trips) * growth)));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<SlopeResult> TimeBySlope(LoopRun run, const SlopeOptions& options) {
+  const absl::StatusOr<int64_t> trips = SignificantTrips(run, options);
+  if (!trips.ok()) return trips.status();
+  SlopeResult result;
+  result.long_trips = *trips;
+  result.short_trips = std::max<int64_t>(1, *trips / kShortShare);
+  const auto more = static_cast<double>(result.long_trips - result.short_trips);
+  const auto wanted = static_cast<size_t>(std::max(1, options.repeats));
+  for (size_t tries = 0; tries < kTriesPerRepeat * wanted; ++tries) {
+    if (result.seconds.size() == wanted) return result;
+    const absl::StatusOr<double> short_run = run(result.short_trips);
+    if (!short_run.ok()) return short_run.status();
+    const absl::StatusOr<double> long_run = run(result.long_trips);
+    if (!long_run.ok()) return long_run.status();
+    const double slope = (*long_run - *short_run) / more;
+    if (std::isfinite(slope) && slope > 0) result.seconds.push_back(slope);
+  }
+  if (result.seconds.size() == wanted) return result;
+  return absl::DataLossError(absl::StrCat("no significant time: a loop of ", result.long_trips,
+                                          " trips takes no longer than one of ",
+                                          result.short_trips));
+}
+
+}  // namespace autotune
