@@ -30,7 +30,7 @@ struct PjrtBackendOptions {
   int repeats = 10;
   uint64_t seed = 1;  // of the inputs
   // See SlopeOptions.
-  double significant_seconds = 0.02;
+  double significant_seconds = 0.005;
   // Times whole calls instead of a loop on the device: for comparing the two.
   bool single_calls = false;
   absl::Duration timeout = absl::Seconds(120);     // of compiling and timing one candidate

@@ -48,11 +48,14 @@ absl::StatusOr<SlopeResult> TimeBySlope(LoopRun run, const SlopeOptions& options
   const auto wanted = static_cast<size_t>(std::max(1, options.repeats));
   for (size_t tries = 0; tries < kTriesPerRepeat * wanted; ++tries) {
     if (result.seconds.size() == wanted) return result;
-    const absl::StatusOr<double> short_run = run(result.short_trips);
-    if (!short_run.ok()) return short_run.status();
-    const absl::StatusOr<double> long_run = run(result.long_trips);
-    if (!long_run.ok()) return long_run.status();
-    const double slope = (*long_run - *short_run) / more;
+    double ends[2] = {INFINITY, INFINITY};
+    for (int i = 0; i < 2 * std::max(1, options.runs_per_end); ++i) {
+      const absl::StatusOr<double> seconds =
+          run(i % 2 == 0 ? result.short_trips : result.long_trips);
+      if (!seconds.ok()) return seconds.status();
+      ends[i % 2] = std::min(ends[i % 2], *seconds);
+    }
+    const double slope = (ends[1] - ends[0]) / more;
     if (std::isfinite(slope) && slope > 0) result.seconds.push_back(slope);
   }
   if (result.seconds.size() == wanted) return result;

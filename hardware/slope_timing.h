@@ -12,9 +12,12 @@ namespace autotune {
 // How to time by slope.
 struct SlopeOptions {
   int repeats = 10;
+  // The shortest of so many runs counts, for each end of a slope: what else the machine does at the
+  // same time only ever adds to a run.
+  int runs_per_end = 4;
   // The long run takes at least this much longer than a run of one trip, so that the slope stands
-  // out of the noise of a call.
-  double significant_seconds = 0.02;
+  // out of the noise of a call. Short enough to fit between interruptions.
+  double significant_seconds = 0.005;
   int64_t max_trips = int64_t{1} << 22;
 };
 

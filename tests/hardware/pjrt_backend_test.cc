@@ -193,9 +193,9 @@ TEST(PjrtTiming, TheSlopeIsTheTimeOfARunBackToBack) {
   absl::StatusOr<std::unique_ptr<PjrtBackend>> backend =
       PjrtBackend::Create({.plugin = *plugin, .repeats = 11});
   ASSERT_TRUE(backend.ok()) << backend.status();
-  // The machine may be busy with something else for a while: the best of three tries counts.
+  // The machine may be busy with something else for a while: the best of five tries counts.
   double best = INFINITY;
-  for (int i = 0; i < 3 && best > 0.1; ++i) {
+  for (int i = 0; i < 5 && best > 0.1; ++i) {
     const absl::StatusOr<Measurement> whole = (*backend)->MeasureProgram(*chain, nullptr);
     const absl::StatusOr<Measurement> slope = (*backend)->MeasureProgram(*single, nullptr);
     ASSERT_TRUE(whole.ok() && whole->ok() && slope.ok() && slope->ok());
@@ -212,7 +212,7 @@ TEST(PjrtTiming, TheSlopeIsTheTimeOfARunBackToBack) {
       PjrtBackend::Create({.plugin = *plugin, .repeats = 51, .single_calls = true});
   ASSERT_TRUE(calls.ok()) << calls.status();
   double ratio = 0;
-  for (int i = 0; i < 3 && ratio < 3; ++i) {
+  for (int i = 0; i < 5 && ratio < 3; ++i) {
     const absl::StatusOr<Measurement> slope = (*backend)->MeasureProgram(*single, nullptr);
     const absl::StatusOr<Measurement> call = (*calls)->MeasureProgram(*single, nullptr);
     ASSERT_TRUE(slope.ok() && slope->ok() && call.ok() && call->ok());

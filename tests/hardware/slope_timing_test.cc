@@ -22,20 +22,21 @@ TEST(SlopeTiming, CancelsWhatACallCosts) {
   ASSERT_TRUE(result.ok()) << result.status();
   ASSERT_EQ(result->seconds.size(), 7u);
   for (double seconds : result->seconds) EXPECT_NEAR(seconds, 2e-6, 1e-9);
-  EXPECT_GE(2e-6 * static_cast<double>(result->long_trips), 0.02);
+  EXPECT_GE(2e-6 * static_cast<double>(result->long_trips), 0.005);
   EXPECT_LT(result->short_trips, result->long_trips);
-  EXPECT_LT(calls, 30);
+  EXPECT_LT(calls, 80);
 }
 
 TEST(SlopeTiming, OutliersStayAmongTheSamples) {
   int calls = 0;
   const auto run = [&](int64_t trips) -> absl::StatusOr<double> {
-    return 1e-4 * static_cast<double>(trips) + (++calls % 9 == 0 ? 1.0 : 0.0);
+    return 1e-4 * static_cast<double>(trips) + (++calls % 50 >= 40 ? 1.0 : 0.0);
   };
   const absl::StatusOr<SlopeResult> result = TimeBySlope(run, {.repeats = 20});
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_NEAR(MedianOf(result->seconds), 1e-4, 1e-6);
   EXPECT_GT(*std::max_element(result->seconds.begin(), result->seconds.end()), 1e-3);
+  EXPECT_EQ(result->seconds.size(), 20u);
 }
 
 TEST(SlopeTiming, NoiseIsAveragedAway) {
@@ -61,7 +62,7 @@ TEST(SlopeTiming, ATimeThatDoesNotGrowIsAnError) {
 TEST(SlopeTiming, ErrorsArePassedOn) {
   int calls = 0;
   const auto run = [&](int64_t trips) -> absl::StatusOr<double> {
-    if (++calls == 9) return absl::AbortedError("the device is gone");
+    if (++calls == 12) return absl::AbortedError("the device is gone");
     return 1e-3 * static_cast<double>(trips);
   };
   EXPECT_TRUE(absl::IsAborted(TimeBySlope(run, {}).status()));
