@@ -50,7 +50,7 @@ struct MeasurementContext {
 struct CandidateRecord {
   std::string run_id;
   // Position in the run, chosen by the writer: (run_id, sequence) identifies the record, and
-  // appending the same pair again changes nothing, which makes retries safe.
+  // appending the same record again changes nothing, which makes retries safe.
   int64_t sequence = 0;
   uint64_t kernel_fingerprint = 0;
   std::string kernel_name;
@@ -59,6 +59,7 @@ struct CandidateRecord {
   Fate fate = Fate::kProposed;
   std::vector<Prediction> predictions;
   std::optional<Measurement> measurement;  // absent for kProposed
+  bool is_default = false;                 // the compiler's own choice for the kernel
   int64_t unix_micros = 0;
 };
 
@@ -97,6 +98,24 @@ struct StoreTotals {
   int64_t kernels = 0;
   int64_t candidates = 0;
   int64_t measured = 0;
+};
+
+// What Prune takes out of a store.
+struct PruneRequest {
+  // Their candidates; NotFound if one of them is not stored.
+  std::vector<std::string> runs;
+  // True: the runs stay, with all that was measured or reused; only candidates that were proposed
+  // and never measured go.
+  bool proposed_only = false;
+  // Count, and change nothing.
+  bool dry_run = false;
+};
+
+// What Prune took out.
+struct PruneCounts {
+  int64_t runs = 0;
+  int64_t kernels = 0;
+  int64_t candidates = 0;
 };
 
 // How to open a store.
@@ -143,7 +162,8 @@ class RecordStore {
 
   // Stores all of the records, and `checkpoint` as the run's newest one if it is given, or nothing
   // at all. REQUIRES: with a checkpoint, all records are of one run. The run must have begun
-  // (NotFound).
+  // (NotFound). A record that is stored already is left as it is; one that is stored with other
+  // content is AlreadyExists, naming it: two results under one name are a mistake that must show.
   virtual absl::Status Append(absl::Span<const CandidateRecord> records,
                               std::optional<std::string> checkpoint = std::nullopt) = 0;
 
@@ -164,6 +184,10 @@ class RecordStore {
 
   // Reads everything and names what is damaged; empty if all is well.
   virtual absl::StatusOr<std::vector<DamagedRecord>> Verify() = 0;
+
+  // Takes runs (or what they only proposed) out of the history, with kernels that no candidate
+  // refers to any more, and gives the space back to the disk. The one way in which records go.
+  virtual absl::StatusOr<PruneCounts> Prune(const PruneRequest& request) = 0;
 };
 
 // A new run id: sorts by time, unique on all hosts ("20261129-163000-4f2a9c81d0b3").

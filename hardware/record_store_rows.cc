@@ -42,11 +42,14 @@ std::string OptionalToText(const std::optional<double>& value) {
   return value.has_value() ? DoubleToText(*value) : "";
 }
 
+// Seconds that are known or not: finite and not negative.
 absl::StatusOr<std::optional<double>> OptionalFromText(absl::string_view column,
                                                        absl::string_view text) {
   double value = 0;
   if (text.empty()) return std::optional<double>();
-  if (!ParseDouble(text, &value)) return Damaged(column, text);
+  if (!ParseDouble(text, &value) || !std::isfinite(value) || value < 0) {
+    return Damaged(column, text);
+  }
   return std::optional<double>(value);
 }
 
@@ -102,7 +105,7 @@ absl::StatusOr<std::vector<Prediction>> PredictionsFromText(const std::string& t
   for (const nlohmann::json& entry : list) {
     double score = 0;
     if (!entry.is_array() || entry.size() != 3 || !entry[0].is_string() || !entry[1].is_string() ||
-        !entry[2].is_number_integer() ||
+        !entry[2].is_number_integer() || entry[2].get<int64_t>() < 0 ||
         !ParseDouble(entry[1].get_ref<const std::string&>(), &score)) {
       return Damaged("predictions", text);
     }
@@ -120,6 +123,7 @@ void FillMeasurement(const Measurement& measurement, CandidateRow* row) {
   }
   row->compile_seconds = OptionalToText(measurement.compile_seconds);
   row->compiler_estimate = OptionalToText(measurement.compiler_estimate_seconds);
+  row->method = CleanText(measurement.method);
 }
 
 // Bytes of the UTF-8 sequence at the start of `text`, or 0 if there is no valid one (RFC 3629).
@@ -168,6 +172,11 @@ int64_t TextChecksum(std::initializer_list<absl::string_view> texts) {
   return static_cast<int64_t>(fingerprint.Get());
 }
 
+MeasurementContext CleanContext(const MeasurementContext& context) {
+  return {CleanText(context.device), CleanText(context.backend), CleanText(context.versions),
+          CleanText(context.flags), context.source};
+}
+
 int64_t ContextId(const MeasurementContext& context) {
   return TextChecksum({context.device, context.backend, context.versions, context.flags,
                        TimeSourceName(context.source)});
@@ -182,6 +191,8 @@ int64_t CandidateRow::Checksum() const {
   for (const int64_t number : {sequence, kernel, context, recorded}) {
     fingerprint.AddInt(static_cast<uint64_t>(number));
   }
+  if (!method.empty()) fingerprint.AddText("method").AddText(method);
+  if (is_default) fingerprint.AddText("default");
   return static_cast<int64_t>(fingerprint.Get());
 }
 
@@ -198,6 +209,7 @@ CandidateRow RowFromCandidate(const CandidateRecord& record) {
   if (record.measurement.has_value()) FillMeasurement(*record.measurement, &row);
   row.predictions = PredictionsToText(record.predictions);
   row.recorded = record.unix_micros;
+  row.is_default = record.is_default;
   return row;
 }
 
@@ -229,6 +241,8 @@ absl::StatusOr<CandidateRecord> CandidateFromRow(const CandidateRow& row,
   record.kernel_name = row.kernel_name;
   record.context = context;
   record.unix_micros = row.recorded;
+  record.is_default = row.is_default;
+  if (row.sequence < 0) return Damaged("sequence", absl::StrCat(row.sequence));
   absl::StatusOr<Config> config = ConfigFromColumns(row.config, row.derived);
   if (!config.ok()) return config.status();
   record.config = *std::move(config);
@@ -238,7 +252,10 @@ absl::StatusOr<CandidateRecord> CandidateFromRow(const CandidateRow& row,
   auto predictions = PredictionsFromText(row.predictions);
   if (!predictions.ok()) return predictions.status();
   record.predictions = *std::move(predictions);
-  if (row.samples.empty() && row.failure.empty()) return record;
+  if (row.samples.empty() && row.failure.empty()) {
+    if (*fate == Fate::kProposed) return record;
+    return absl::DataLossError(absl::StrCat("it is ", row.fate, " and holds no result"));
+  }
 
   absl::StatusOr<Measurement> measurement =
       MeasurementFromColumns(row.samples, row.failure, row.message, context.source);
@@ -249,6 +266,7 @@ absl::StatusOr<CandidateRecord> CandidateFromRow(const CandidateRow& row,
   if (!estimate.ok()) return estimate.status();
   measurement->compile_seconds = *compile;
   measurement->compiler_estimate_seconds = *estimate;
+  measurement->method = row.method;
   record.measurement = *std::move(measurement);
   return record;
 }

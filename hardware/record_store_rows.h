@@ -28,8 +28,12 @@ struct CandidateRow {
   std::string compiler_estimate;
   std::string predictions;
   int64_t recorded = 0;
+  // Since schema version 2.
+  std::string method;
+  bool is_default = false;
 
-  // Over all of the above; the same in every release.
+  // Over all of the above; the same in every release. What a later schema added counts only where
+  // it is not empty, so that older rows keep their checksum.
   int64_t Checksum() const;
 };
 
@@ -44,6 +48,14 @@ absl::StatusOr<CandidateRecord> CandidateFromRow(const CandidateRow& row,
 absl::StatusOr<Measurement> MeasurementFromColumns(absl::string_view samples,
                                                    absl::string_view failure,
                                                    absl::string_view message, TimeSource source);
+
+// The context with its texts cleaned.
+MeasurementContext CleanContext(const MeasurementContext& context);
+
+// A kernel as the text of the table `kernels`: base64 of a gzip-compressed proto::KernelRecord.
+std::string KernelText(const Kernel& kernel);
+// The inverse. DataLoss, naming the kernel, for any other text.
+absl::StatusOr<Kernel> KernelFromText(const std::string& name, const std::string& text);
 
 // The identifying number of a context.
 int64_t ContextId(const MeasurementContext& context);

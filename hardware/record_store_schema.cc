@@ -59,7 +59,12 @@ constexpr const char* kVersion1[] = {
     " checksum BIGINT NOT NULL)",
 };
 
-constexpr absl::Span<const char* const> kMigrations[] = {kVersion1};
+constexpr const char* kVersion2[] = {
+    "ALTER TABLE candidates ADD COLUMN method TEXT NOT NULL DEFAULT ''",  // Measurement::method
+    "ALTER TABLE candidates ADD COLUMN is_default BIGINT NOT NULL DEFAULT 0",
+};
+
+constexpr absl::Span<const char* const> kMigrations[] = {kVersion1, kVersion2};
 static_assert(std::size(kMigrations) == kStoreSchemaVersion);
 
 bool HasSchema(soci::session& sql, StoreLocation::Kind kind) {

@@ -1,5 +1,6 @@
 #include "hardware/record_store_session.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -82,12 +83,29 @@ absl::string_view Hint(absl::StatusCode code, Kind kind) {
   }
 }
 
+// What the database says, without the layers between: SOCI puts the names of its own functions
+// before the words of SQLite.
+std::string Words(const soci::soci_error& error) {
+  if (const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error)) {
+    if (sqlite->result() != SQLITE_ERROR) return sqlite_api::sqlite3_errstr(sqlite->result());
+  }
+  std::string message = error.get_error_message();
+  message = message.substr(0, message.find(" while "));
+  if (const size_t scope = message.find("::"); scope != std::string::npos) {
+    // "sqlite3_statement_backend::prepare: no such table: runs"
+    if (const size_t colon = message.find(": ", scope); colon != std::string::npos) {
+      message.erase(0, colon + 2);
+    }
+  }
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  absl::StripAsciiWhitespace(&message);
+  return message;
+}
+
 absl::Status StatusOf(const soci::soci_error& error, const StoreLocation& location) {
   const absl::StatusCode code = CodeOf(error);
-  std::string message = error.get_error_message();
-  absl::StripAsciiWhitespace(&message);
-  return absl::Status(
-      code, absl::StrCat("record store ", location.url, ": ", message, Hint(code, location.kind)));
+  return absl::Status(code, absl::StrCat("record store ", location.url, ": ", Words(error),
+                                         Hint(code, location.kind)));
 }
 
 // SOCI's connection texts hold values with spaces in double quotes and know no escape.
@@ -219,6 +237,33 @@ absl::Status StoreSession::InTransaction(const std::string& begin, const Body& b
   // A connection that failed may be half dead even if it took the ROLLBACK.
   if (absl::IsUnavailable(status) && location_.kind == Kind::kPostgres) session_ = nullptr;
   return status;
+}
+
+absl::Status StoreSession::Compact() {
+  // PostgreSQL's own service does it in the background.
+  if (location_.kind == Kind::kPostgres) return absl::OkStatus();
+  absl::MutexLock lock(&mutex_);
+  if (session_ == nullptr) {
+    if (absl::Status status = Open(); !status.ok()) return status;
+  }
+  try {
+    *session_ << "VACUUM";
+    *session_ << "PRAGMA wal_checkpoint(TRUNCATE)";
+    return absl::OkStatus();
+  } catch (const soci::soci_error& error) {
+    return StatusOf(error, location_);
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("record store ", location_.url, ": ", error.what()));
+  }
+}
+
+void* StoreSession::SqliteHandle(soci::session& session) {
+  return static_cast<soci::sqlite3_session_backend*>(session.get_backend())->conn_;
+}
+
+void StoreSession::ThrowSqliteError(soci::session& session, int result) {
+  auto* backend = static_cast<soci::sqlite3_session_backend*>(session.get_backend());
+  throw soci::sqlite3_soci_error(sqlite_api::sqlite3_errmsg(backend->conn_), result);
 }
 
 absl::Status StoreSession::Write(const Body& body) {

@@ -52,6 +52,15 @@ class StoreSession {
   // Runs `body`, which only reads, on one snapshot.
   absl::Status Read(const Body& body);
 
+  // Gives the space of deleted rows back. Waits for other writers as Write does.
+  absl::Status Compact();
+
+  // The sqlite3* of a session, for statements that go past SOCI. REQUIRES: an SQLite store, inside
+  // a body.
+  static void* SqliteHandle(soci::session& session);
+  // Throws what SOCI throws when a statement of its own gives `result`.
+  [[noreturn]] static void ThrowSqliteError(soci::session& session, int result);
+
  private:
   StoreSession(StoreLocation location, int64_t busy_timeout_ms);
 

@@ -36,6 +36,7 @@ class SqlRecordStore : public RecordStore {
   absl::StatusOr<std::vector<CandidateRecord>> RunCandidates(const std::string& run_id) override;
   absl::StatusOr<StoreTotals> Totals() override;
   absl::StatusOr<std::vector<DamagedRecord>> Verify() override;
+  absl::StatusOr<PruneCounts> Prune(const PruneRequest& request) override;
 
  private:
   std::unique_ptr<StoreSession> session_;

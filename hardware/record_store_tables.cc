@@ -14,15 +14,15 @@ constexpr size_t kBatchRows = 1024;
 // Columns of rows as SOCI's bulk operations want them.
 struct CandidateColumns {
   std::vector<std::string> run, kernel_name, config, derived, fate, samples, failure, message,
-      compile_seconds, compiler_estimate, predictions;
-  std::vector<long long> sequence, kernel, context, recorded, checksum;
+      compile_seconds, compiler_estimate, predictions, method;
+  std::vector<long long> sequence, kernel, context, recorded, is_default, checksum;
 
   void Resize(size_t size) {
     for (auto* texts : {&run, &kernel_name, &config, &derived, &fate, &samples, &failure, &message,
-                        &compile_seconds, &compiler_estimate, &predictions}) {
+                        &compile_seconds, &compiler_estimate, &predictions, &method}) {
       texts->resize(size);
     }
-    for (auto* numbers : {&sequence, &kernel, &context, &recorded, &checksum}) {
+    for (auto* numbers : {&sequence, &kernel, &context, &recorded, &is_default, &checksum}) {
       numbers->resize(size);
     }
   }
@@ -43,6 +43,8 @@ struct CandidateColumns {
     compiler_estimate[i] = row.compiler_estimate;
     predictions[i] = row.predictions;
     recorded[i] = row.recorded;
+    method[i] = row.method;
+    is_default[i] = row.is_default ? 1 : 0;
     checksum[i] = row.Checksum();
   }
 
@@ -64,6 +66,8 @@ struct CandidateColumns {
     row.compiler_estimate = std::move(compiler_estimate[i]);
     row.predictions = std::move(predictions[i]);
     row.recorded = recorded[i];
+    row.method = std::move(method[i]);
+    row.is_default = is_default[i] != 0;
     stored.checksum = checksum[i];
     return stored;
   }
@@ -71,7 +75,7 @@ struct CandidateColumns {
 
 constexpr char kCandidateColumns[] =
     "run, sequence, kernel, kernel_name, context, config, derived, fate, samples, failure, message,"
-    " compile_seconds, compiler_estimate, predictions, recorded, checksum";
+    " compile_seconds, compiler_estimate, predictions, recorded, method, is_default, checksum";
 
 }  // namespace
 
@@ -112,20 +116,48 @@ void InsertCandidates(soci::session& sql, const std::vector<CandidateRow>& rows)
   columns.Resize(std::min(rows.size(), kBatchRows));
   soci::statement insert =
       (sql.prepare << "INSERT INTO candidates (" << kCandidateColumns
-                   << ") VALUES (:a, :b, :c, :d, :e, :f, :g, :h, :i, :j, :k, :l, :m, :n, :o, :p)"
+                   << ") VALUES (:a, :b, :c, :d, :e, :f, :g, :h, :i, :j, :k, :l, :m, :n, :o, :p,"
+                      " :q, :r)"
                       " ON CONFLICT (run, sequence) DO NOTHING",
        soci::use(columns.run), soci::use(columns.sequence), soci::use(columns.kernel),
        soci::use(columns.kernel_name), soci::use(columns.context), soci::use(columns.config),
        soci::use(columns.derived), soci::use(columns.fate), soci::use(columns.samples),
        soci::use(columns.failure), soci::use(columns.message), soci::use(columns.compile_seconds),
        soci::use(columns.compiler_estimate), soci::use(columns.predictions),
-       soci::use(columns.recorded), soci::use(columns.checksum));
+       soci::use(columns.recorded), soci::use(columns.method), soci::use(columns.is_default),
+       soci::use(columns.checksum));
   for (size_t start = 0; start < rows.size(); start += kBatchRows) {
     const size_t count = std::min(kBatchRows, rows.size() - start);
     columns.Resize(count);
     for (size_t i = 0; i < count; ++i) columns.Set(i, rows[start + i]);
     insert.execute(/*withDataExchange=*/true);
   }
+}
+
+const CandidateRow* FindDiffering(soci::session& sql, const std::vector<CandidateRow>& rows) {
+  // One range of the primary key for each stretch of rows of one run.
+  for (size_t start = 0; start < rows.size();) {
+    size_t end = start;
+    std::map<int64_t, const CandidateRow*> by_sequence;
+    while (end < rows.size() && rows[end].run == rows[start].run) {
+      by_sequence[rows[end].sequence] = &rows[end];
+      ++end;
+    }
+    const long long first = by_sequence.begin()->first, last = by_sequence.rbegin()->first;
+    long long sequence = 0, checksum = 0;
+    soci::statement select =
+        (sql.prepare << "SELECT sequence, checksum FROM candidates WHERE run = :run"
+                        " AND sequence BETWEEN :first AND :last",
+         soci::use(rows[start].run), soci::use(first), soci::use(last), soci::into(sequence),
+         soci::into(checksum));
+    select.execute();
+    while (select.fetch()) {
+      const auto row = by_sequence.find(sequence);
+      if (row != by_sequence.end() && row->second->Checksum() != checksum) return row->second;
+    }
+    start = end;
+  }
+  return nullptr;
 }
 
 void ForEachCandidate(soci::session& sql, const std::string& where, const std::string& order,
@@ -140,28 +172,13 @@ void ForEachCandidate(soci::session& sql, const std::string& where, const std::s
        soci::into(columns.derived), soci::into(columns.fate), soci::into(columns.samples),
        soci::into(columns.failure), soci::into(columns.message),
        soci::into(columns.compile_seconds), soci::into(columns.compiler_estimate),
-       soci::into(columns.predictions), soci::into(columns.recorded), soci::into(columns.checksum));
+       soci::into(columns.predictions), soci::into(columns.recorded), soci::into(columns.method),
+       soci::into(columns.is_default), soci::into(columns.checksum));
   select.execute();
   while (select.fetch()) {
     const size_t count = columns.run.size();
     for (size_t i = 0; i < count; ++i) visit(columns.Take(i));
     columns.Resize(kBatchRows);
-  }
-}
-
-void ForEachOutcome(soci::session& sql, const std::string& where, const std::string& order,
-                    const std::function<void(const std::string&, const std::string&)>& visit) {
-  std::vector<std::string> configs(kBatchRows), outcomes(kBatchRows);
-  soci::statement select =
-      (sql.prepare << "SELECT config, CASE WHEN failure = '' THEN samples"
-                      " ELSE '!' || failure || ':' || message END FROM candidates WHERE "
-                   << where << " ORDER BY " << order,
-       soci::into(configs), soci::into(outcomes));
-  select.execute();
-  while (select.fetch()) {
-    for (size_t i = 0; i < configs.size(); ++i) visit(configs[i], outcomes[i]);
-    configs.resize(kBatchRows);
-    outcomes.resize(kBatchRows);
   }
 }
 

@@ -8,8 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
 #include "hardware/record_store.h"
 #include "hardware/record_store_rows.h"
+#include "hardware/record_store_session.h"
 #include "soci/soci.h"
 
 namespace autotune {
@@ -32,6 +35,9 @@ void InsertContexts(soci::session& sql, const std::vector<MeasurementContext>& c
 // Inserts rows; one whose (run, sequence) is there already is left as it is.
 void InsertCandidates(soci::session& sql, const std::vector<CandidateRow>& rows);
 
+// The first of the rows that is stored with other content, or null. REQUIRES: not empty.
+const CandidateRow* FindDiffering(soci::session& sql, const std::vector<CandidateRow>& rows);
+
 // Calls `visit` with each row that `where` (SQL after "WHERE", with literal values) selects, in
 // `order` (SQL after "ORDER BY").
 void ForEachCandidate(soci::session& sql, const std::string& where, const std::string& order,
@@ -39,9 +45,11 @@ void ForEachCandidate(soci::session& sql, const std::string& where, const std::s
 
 // Calls `visit` with the configuration's key and the outcome of each row that `where` selects, in
 // `order`. The outcome is the samples, or "!" with the failure's name, ":" and its message: two
-// columns instead of all make look-ups of many rows several times faster.
-void ForEachOutcome(soci::session& sql, const std::string& where, const std::string& order,
-                    const std::function<void(const std::string&, const std::string&)>& visit);
+// columns instead of all, and for SQLite its own interface instead of SOCI's, which copies every
+// text twice, make look-ups of many rows several times faster.
+void ForEachOutcome(soci::session& sql, StoreLocation::Kind kind, const std::string& where,
+                    const std::string& order,
+                    absl::FunctionRef<void(absl::string_view, absl::string_view)> visit);
 
 // Calls `visit` with fingerprint, name, kernel text and stored checksum of every kernel.
 struct KernelRow {

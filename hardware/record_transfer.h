@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,8 +41,21 @@ absl::StatusOr<std::string> ExportCsv(RecordStore& store);
 absl::StatusOr<ImportCounts> ImportRecording(RecordStore& store, const Recording& recording,
                                              const std::string& run_id, int64_t unix_micros);
 
+// What MergeStore found.
+struct MergeCounts {
+  ImportCounts added;
+  // Records that both stores hold with different content, "candidate 4 of run r-..."; the target's
+  // stay.
+  std::vector<std::string> differing;
+};
+
+// Adds everything of `from` to `into`: runs, kernels, candidates (checkpoints are left out). What
+// is there already stays as it is; merging twice changes nothing. A run that went on or ended since
+// the last merge is completed.
+absl::StatusOr<MergeCounts> MergeStore(RecordStore& from, RecordStore& into);
+
 // What was measured on a device as a recording: of every kernel whose module is stored, all results
-// (loosely matched, see VersionMatch).
+// (loosely matched, see VersionMatch), in order of runs and candidates.
 absl::StatusOr<Recording> ExportRecording(RecordStore& store, const MeasurementContext& context);
 
 }  // namespace autotune

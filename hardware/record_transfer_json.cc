@@ -53,8 +53,11 @@ class MemberReader {
   std::optional<double> OptionalNumber(const char* name) {
     const json* member = Find(name);
     if (member == nullptr) return std::nullopt;
-    if (!member->is_number()) Fail(name, "a number");
-    return member->is_number() ? member->get<double>() : 0;
+    if (member->is_number() && std::isfinite(member->get<double>()) && member->get<double>() >= 0) {
+      return member->get<double>();
+    }
+    Fail(name, "a number of at least 0");
+    return 0;
   }
 
   // Null if it is not there.
@@ -91,6 +94,7 @@ json MeasurementToJson(const Measurement& measurement) {
   if (measurement.compiler_estimate_seconds.has_value()) {
     result["compiler_estimate_seconds"] = *measurement.compiler_estimate_seconds;
   }
+  if (!measurement.method.empty()) result["method"] = CleanText(measurement.method);
   return result;
 }
 
@@ -125,6 +129,7 @@ absl::StatusOr<Measurement> MeasurementFromJson(const json& object, TimeSource s
   }
   measurement->compile_seconds = reader.OptionalNumber("compile_seconds");
   measurement->compiler_estimate_seconds = reader.OptionalNumber("compiler_estimate_seconds");
+  if (reader.Find("method") != nullptr) measurement->method = reader.Text("method");
   if (!reader.status().ok()) return reader.status();
   return *std::move(measurement);
 }
@@ -198,6 +203,7 @@ json CandidateToJson(const CandidateRecord& record) {
                  {"config", record.config.ToJson()},
                  {"fate", std::string(FateName(record.fate))},
                  {"time", record.unix_micros}};
+  if (record.is_default) object["default"] = true;
   for (const Prediction& prediction : record.predictions) {
     object["predictions"].push_back({{"model", prediction.model},
                                      {"score", DoubleToText(prediction.score)},
@@ -223,6 +229,9 @@ absl::StatusOr<CandidateRecord> CandidateFromJson(const json& object) {
   if (reader.Find("config") == nullptr) reader.Fail("config", "there");
   if (!reader.status().ok()) return reader.status();
   record.fate = *fate;
+  if (const json* mark = reader.Find("default"); mark != nullptr) {
+    record.is_default = mark->is_boolean() && mark->get<bool>();
+  }
   absl::StatusOr<Config> config = Config::FromJson(*reader.Find("config"));
   if (!config.ok()) return config.status();
   record.config = *std::move(config);

@@ -35,11 +35,17 @@ absl::StatusOr<std::string> WriteOwnForm(const Recording& recording);
 
 // TpuGraphs' TuningData or ModuleTuningData.
 absl::StatusOr<Recording> ReadTuningData(absl::string_view bytes, const std::string& name);
+// A recording of hardware times as a TuningData message, uncompressed; equal recordings give equal
+// bytes. Its times are whole nanoseconds; device, backend and versions have no place in it, nor have
+// messages of failures and seconds of compiling. InvalidArgument, naming the kernel, for estimates,
+// for a time that rounds to 0, and for configurations of fusion, which the form cannot hold.
+absl::StatusOr<std::string> WriteTuningData(const Recording& recording);
 // True if the bytes can be the start of one of them that holds at least one run.
 bool IsTuningData(absl::string_view bytes);
 
 // The kernel of a recorded module: the kernel that it is, or, for a whole program (recorded with
-// layouts), one of the kind "program".
+// layouts), one of the kind "program". InvalidArgument for a module that the verifier refuses: a
+// recording comes from anywhere, and what uses kernels trusts them.
 absl::StatusOr<Kernel> KernelOfRecordedModule(const proto::HloModuleProto& module);
 
 // A kernel as a message and back. The fingerprint is computed anew from the module.

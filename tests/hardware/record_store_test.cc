@@ -20,8 +20,10 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hardware/atomic_file.h"
 #include "hardware/record_store_rows.h"
 #include "hardware/record_store_schema.h"
+#include "hardware/record_transfer.h"
 #include "hardware/recording.h"
 #include "hlo/module.h"
 #include "soci/soci.h"
@@ -182,6 +184,43 @@ TEST_F(RecordStoreTest, AppendingAgainChangesNothing) {
   EXPECT_EQ(store->Totals()->runs, 1);
 }
 
+// Two results under one name are a mistake that must show, not one that the first hides.
+TEST_F(RecordStoreTest, AnotherResultUnderTheSameNameIsRefused) {
+  const auto store = Open();
+  ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
+  ASSERT_TRUE(store->Append({Candidate("r", 3, Tile(1), {1})}).ok());
+  const absl::Status status =
+      store->Append({Candidate("r", 4, Tile(2), {2}), Candidate("r", 3, Tile(1), {1.5})});
+  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("candidate 3 of run r"));
+  EXPECT_EQ(store->Totals()->candidates, 1) << "nothing of the batch is stored";
+}
+
+TEST_F(RecordStoreTest, PruneTakesRunsOrWhatTheyOnlyProposed) {
+  const auto store = Open();
+  for (const char* run : {"a", "b"}) {
+    ASSERT_TRUE(store->BeginRun(NewRun(run)).ok());
+    CandidateRecord proposed = Candidate(run, 1, Tile(2), {1});
+    proposed.fate = Fate::kProposed;
+    proposed.measurement = std::nullopt;
+    ASSERT_TRUE(store->Append({Candidate(run, 0, Tile(1), {1}), proposed}, "state").ok());
+  }
+  EXPECT_EQ(store->Prune({.runs = {"a", "x"}}).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store->Prune({.runs = {"a"}, .dry_run = true})->candidates, 2);
+  EXPECT_EQ(store->Totals()->candidates, 4);
+  EXPECT_EQ(store->Prune({.runs = {"a", "b"}, .proposed_only = true})->candidates, 2);
+  EXPECT_EQ(store->Totals()->runs, 2);
+  const auto counts = store->Prune({.runs = {"a"}});
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->runs, 1);
+  EXPECT_EQ(counts->candidates, 1);
+  EXPECT_EQ(store->GetRun("a").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store->LoadCheckpoint("a").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store->RunCandidates("b")->size(), 1u);
+  EXPECT_EQ(store->Lookup(0xfedcba9876543210u, Context(), VersionMatch::kStrict)->size(), 1u);
+  EXPECT_THAT(*store->Verify(), IsEmpty());
+}
+
 TEST_F(RecordStoreTest, ABatchIsStoredWholeOrNotAtAll) {
   const auto store = Open();
   ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
@@ -295,6 +334,61 @@ TEST_F(RecordStoreTest, VerifyNamesDamagedRecords) {
   const auto lookup = store->Lookup(0xfedcba9876543210u, Context(), VersionMatch::kStrict);
   EXPECT_EQ(lookup.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(lookup.status().message()), HasSubstr("configuration nonsense"));
+}
+
+// A value that no measurement can have is damage, wherever it stands.
+TEST_F(RecordStoreTest, ImpossibleNumbersNameTheirRecord) {
+  {
+    const auto store = Open();
+    ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
+    ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1e-6})}).ok());
+  }
+  const std::pair<const char*, const char*> cases[] = {
+      {"compile_seconds = 'nan'", "compile_seconds holds \"nan\""},
+      {"compile_seconds = '-1'", "compile_seconds holds \"-1\""},
+      {"compile_seconds = '', compiler_estimate = 'inf'", "compiler_estimate holds \"inf\""},
+      {"compiler_estimate = '-1e-9'", "compiler_estimate holds \"-1e-9\""},
+      {"compiler_estimate = '', samples = '1e-6,nan'", "samples holds \"1e-6,nan\""},
+      {"samples = ''", "it is measured and holds no result"},
+      {"samples = '1', predictions = '[[\"m\",\"1\",-1]]'", "predictions holds"},
+  };
+  for (const auto& [assignment, message] : cases) {
+    soci::session(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\""))
+        << "UPDATE candidates SET " << assignment;
+    const auto records = Open()->RunCandidates("r");
+    EXPECT_EQ(records.status().code(), absl::StatusCode::kDataLoss) << assignment;
+    EXPECT_THAT(std::string(records.status().message()), HasSubstr("candidate 0 of run r"));
+    EXPECT_THAT(std::string(records.status().message()), HasSubstr(message));
+  }
+}
+
+// A store file of the release before: the same records, and every one of them well.
+TEST_F(RecordStoreTest, AStoreOfSchemaVersion1IsMigrated) {
+  const std::string data = absl::StrCat(AUTOTUNE_SOURCE_DIR, "/tests/hardware/data/");
+  std::filesystem::copy_file(data + "store_schema_1.db", Path());
+  const auto store = Open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(*ExportJsonLines(*store), *ReadWholeFile(data + "store_schema_1.jsonl"));
+  EXPECT_THAT(*store->Verify(), IsEmpty());
+  // And it takes what only the new schema holds.
+  ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
+  CandidateRecord record = Candidate("r", 0, Tile(1), {1e-6});
+  record.is_default = true;
+  record.measurement->method = "device loop";
+  ASSERT_TRUE(store->Append({record}).ok());
+  EXPECT_TRUE(store->RunCandidates("r")->at(0).is_default);
+  EXPECT_EQ(store->RunCandidates("r")->at(0).measurement->method, "device loop");
+  EXPECT_THAT(*store->Verify(), IsEmpty());
+}
+
+TEST_F(RecordStoreTest, ErrorsSpeakOfTheDatabaseNotOfTheLibraryBetween) {
+  Open();
+  soci::session(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\"")) << "DROP TABLE runs";
+  const absl::Status status = Open()->ListRuns().status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no such table: runs"));
+  for (const char* word : {"soci", "sqlite3_", "::", "SELECT", "\n"}) {
+    EXPECT_EQ(std::string(status.message()).find(word), std::string::npos) << status;
+  }
 }
 
 TEST_F(RecordStoreTest, ADamagedOrForeignFileIsNamed) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hardware/recording_forms.h"
 
 namespace autotune {
 namespace {
@@ -88,6 +89,84 @@ TEST_F(RecordTransferTest, JsonLinesGiveTheSameBack) {
   ASSERT_TRUE(ImportJsonLines(*copy, *lines, "x.jsonl").ok());
   EXPECT_TRUE(*ExportJsonLines(*copy) == *lines) << "importing twice changes nothing";
   EXPECT_THAT(*copy->Verify(), ::testing::IsEmpty());
+}
+
+// Through the store and TpuGraphs' own form: the file that comes out holds what went in, the opaque
+// runs at their positions, and it gives the same records when it is imported again.
+TEST_F(RecordTransferTest, TuningDataGivesTheSameBack) {
+  const auto store = Open("a");
+  ASSERT_TRUE(ImportRecording(*store, *recording_, "import", 5).ok());
+  const absl::StatusOr<Recording> exported = ExportRecording(*store, kContext);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  const absl::StatusOr<std::string> bytes = WriteTuningData(*exported);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  const absl::StatusOr<Recording> back = Recording::Parse(*bytes, "x.pb");
+  ASSERT_TRUE(back.ok()) << back.status();
+  ASSERT_EQ(back->kernels().size(), recording_->kernels().size());
+  int64_t defaults = 0;
+  for (size_t k = 0; k < back->kernels().size(); ++k) {
+    const auto& before = recording_->kernels()[k].configs();
+    const auto& after = back->kernels()[k].configs();
+    EXPECT_EQ(back->kernels()[k].kernel().fingerprint,
+              recording_->kernels()[k].kernel().fingerprint);
+    ASSERT_EQ(after.size(), before.size());
+    for (size_t i = 0; i < after.size(); ++i) {
+      EXPECT_EQ(after[i].config, before[i].config);
+      EXPECT_EQ(after[i].seconds, before[i].seconds);
+      EXPECT_EQ(after[i].failures.size(), before[i].failures.size());
+      EXPECT_EQ(after[i].is_default, before[i].is_default);
+      defaults += after[i].is_default ? 1 : 0;
+    }
+  }
+  EXPECT_GT(defaults, 0);
+  const auto copy = Open("b");
+  ASSERT_TRUE(ImportRecording(*copy, *back, "import", 5).ok());
+  EXPECT_EQ(*ExportJsonLines(*copy), *ExportJsonLines(*store));
+}
+
+TEST_F(RecordTransferTest, TuningDataRefusesWhatItCannotHold) {
+  Recording estimates({"tpu-v3", "aot", "", TimeSource::kEstimate});
+  EXPECT_THAT(std::string(WriteTuningData(estimates).status().message()), HasSubstr("estimates"));
+  Recording tiny({"tpu-v3", "pjrt", "", TimeSource::kHardware});
+  tiny.FindOrAdd(recording_->kernels()[0].kernel())
+      .Add({.config = Config(TileBounds{.output = {1}}), .seconds = {1e-10}});
+  EXPECT_THAT(std::string(WriteTuningData(tiny).status().message()), HasSubstr("rounds to 0 ns"));
+}
+
+TEST_F(RecordTransferTest, MergingAddsWhatIsNewAndNamesWhatDiffers) {
+  const auto a = Open("a");
+  const auto b = Open("b");
+  CandidateRecord record;
+  record.run_id = "r";
+  record.context = kContext;
+  record.fate = Fate::kMeasured;
+  record.measurement = Measurement::FromSamples({1e-6}, TimeSource::kHardware);
+  for (RecordStore* store : {a.get(), b.get()}) {
+    ASSERT_TRUE(store->BeginRun({.id = "r", .started_unix_micros = 1}).ok());
+    ASSERT_TRUE(store->Append({record}).ok());
+  }
+  ASSERT_TRUE(ImportRecording(*b, *recording_, "import", 5).ok());
+  CandidateRecord more = record;
+  more.sequence = 1;
+  CandidateRecord differs = record;
+  differs.sequence = 2;
+  ASSERT_TRUE(a->Append({differs}).ok());
+  differs.measurement = Measurement::FromSamples({2e-6}, TimeSource::kHardware);
+  ASSERT_TRUE(b->Append({more, differs}).ok());
+  ASSERT_TRUE(b->FinishRun("r", 9, "done").ok());
+
+  const auto counts = MergeStore(*b, *a);
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->added.runs, 1);
+  EXPECT_EQ(counts->added.kernels, 10);
+  EXPECT_EQ(counts->added.candidates, b->Totals()->candidates - 2);
+  EXPECT_THAT(counts->differing, ::testing::ElementsAre("candidate 2 of run r"));
+  EXPECT_EQ(a->GetRun("r")->outcome, "done");
+  EXPECT_EQ(a->RunCandidates("r")->at(2).measurement->samples()[0], 1e-6) << "the target's stays";
+  const std::string once = *ExportJsonLines(*a);
+  EXPECT_EQ(MergeStore(*b, *a)->added.candidates, 0);
+  EXPECT_EQ(*ExportJsonLines(*a), once) << "merging twice changes nothing";
+  EXPECT_THAT(*a->Verify(), ::testing::IsEmpty());
 }
 
 TEST_F(RecordTransferTest, BadLinesAreNamed) {

@@ -1,0 +1,138 @@
+#include "hardware/record_journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "hardware/atomic_file.h"
+#include "hardware/record_store_rows.h"
+#include "hardware/record_transfer_json.h"
+#include "nlohmann/json.hpp"
+
+namespace autotune {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kChecksumDigits = 16;
+
+std::string LineOf(const CandidateRecord& record) {
+  const std::string text =
+      CandidateToJson(record).dump(-1, ' ', false, json::error_handler_t::replace);
+  return absl::StrCat(absl::Hex(TextChecksum({text}), absl::kZeroPad16), " ", text, "\n");
+}
+
+// A line without its end.
+absl::StatusOr<CandidateRecord> RecordOf(absl::string_view line) {
+  uint64_t checksum = 0;
+  if (line.size() < kChecksumDigits + 1 ||
+      !absl::SimpleHexAtoi(line.substr(0, kChecksumDigits), &checksum)) {
+    return absl::InvalidArgumentError("it has no checksum");
+  }
+  const absl::string_view text = line.substr(kChecksumDigits + 1);
+  if (static_cast<uint64_t>(TextChecksum({text})) != checksum) {
+    return absl::InvalidArgumentError("its checksum is wrong");
+  }
+  const json object = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (object.is_discarded()) return absl::InvalidArgumentError("it is no JSON");
+  return CandidateFromJson(object);
+}
+
+}  // namespace
+
+absl::Status RecordJournal::SystemError(absl::string_view what) const {
+  const std::string message = absl::StrCat(path_, ": ", what, ": ", strerror(errno));
+  switch (errno) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return absl::ResourceExhaustedError(message);
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::PermissionDeniedError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<RecordJournal>> RecordJournal::Open(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  std::unique_ptr<RecordJournal> journal(new RecordJournal(path, descriptor));
+  if (descriptor < 0) return journal->SystemError("the journal cannot be opened");
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": another autotune is at work on this run"));
+  }
+  if (absl::Status status = journal->Read(); !status.ok()) return status;
+  return journal;
+}
+
+RecordJournal::~RecordJournal() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+absl::Status RecordJournal::Read() {
+  const absl::StatusOr<std::string> content = ReadWholeFile(path_);
+  if (!content.ok()) return content.status();
+  absl::string_view rest = *content;
+  for (int64_t line = 1; !rest.empty(); ++line) {
+    const size_t end = rest.find('\n');
+    const bool last = end == absl::string_view::npos || end + 1 == rest.size();
+    absl::StatusOr<CandidateRecord> record = RecordOf(rest.substr(0, end));
+    if (end == absl::string_view::npos || (!record.ok() && last)) break;
+    if (!record.ok()) {
+      return absl::DataLossError(
+          absl::StrCat(path_, ":", line, ": this result is damaged: ", record.status().message(),
+                       "; move the file away to go on without it"));
+    }
+    pending_.push_back(*std::move(record));
+    rest.remove_prefix(end + 1);
+    size_ += static_cast<int64_t>(end) + 1;
+  }
+  if (ftruncate(descriptor_, size_) != 0) return SystemError("the journal cannot be written");
+  return absl::OkStatus();
+}
+
+absl::Status RecordJournal::Append(absl::Span<const CandidateRecord> records) {
+  std::string lines;
+  for (const CandidateRecord& record : records) lines += LineOf(record);
+  size_t done = 0;
+  while (done < lines.size()) {
+    const ssize_t written = pwrite(descriptor_, lines.data() + done, lines.size() - done,
+                                   static_cast<off_t>(size_ + static_cast<int64_t>(done)));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    done += static_cast<size_t>(written);
+  }
+  if (done < lines.size() || fdatasync(descriptor_) != 0) {
+    absl::Status status = SystemError("results cannot be written to the journal");
+    // Half a batch must not come back at the next start.
+    (void)!ftruncate(descriptor_, size_);
+    return status;
+  }
+  size_ += static_cast<int64_t>(lines.size());
+  pending_.insert(pending_.end(), records.begin(), records.end());
+  return absl::OkStatus();
+}
+
+absl::Status RecordJournal::Clear() {
+  pending_.clear();
+  if (size_ == 0) return absl::OkStatus();
+  size_ = 0;
+  // Not synced: old lines that come back after a crash are stored already, and storing them again
+  // changes nothing.
+  return ftruncate(descriptor_, 0) == 0 ? absl::OkStatus()
+                                        : SystemError("the journal cannot be written");
+}
+
+}  // namespace autotune

@@ -1,0 +1,54 @@
+#ifndef AUTOTUNE_HARDWARE_RECORD_JOURNAL_H_
+#define AUTOTUNE_HARDWARE_RECORD_JOURNAL_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "hardware/record_store.h"
+
+namespace autotune {
+
+// A file in which candidates wait until their store has them: one line each, a checksum and the
+// record as JSON. What Append acknowledged is on the disk. A last line that a crash cut is dropped
+// (it was never acknowledged); damage before it is DataLoss. One process at a time. Not
+// thread-safe.
+class RecordJournal {
+ public:
+  // Opens or makes the file, reads what waits in it, and locks it until it is closed.
+  // FailedPrecondition if another process has it, DataLoss, naming the line, for damage; NotFound,
+  // PermissionDenied, ResourceExhausted as the system says.
+  static absl::StatusOr<std::unique_ptr<RecordJournal>> Open(const std::string& path);
+  ~RecordJournal();
+  RecordJournal(const RecordJournal&) = delete;
+  RecordJournal& operator=(const RecordJournal&) = delete;
+
+  const std::string& path() const { return path_; }
+  // In the order of Append.
+  const std::vector<CandidateRecord>& pending() const { return pending_; }
+
+  // Adds records, all or none. ResourceExhausted for a full disk, Unavailable for one that fails.
+  absl::Status Append(absl::Span<const CandidateRecord> records);
+
+  // Forgets everything: the store has it.
+  absl::Status Clear();
+
+ private:
+  RecordJournal(std::string path, int descriptor)
+      : path_(std::move(path)), descriptor_(descriptor) {}
+  absl::Status Read();
+  absl::Status SystemError(absl::string_view what) const;
+
+  std::string path_;
+  int descriptor_;
+  int64_t size_ = 0;  // bytes that are acknowledged
+  std::vector<CandidateRecord> pending_;
+};
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_HARDWARE_RECORD_JOURNAL_H_

@@ -1,0 +1,156 @@
+#include <sqlite3.h>
+
+#include <deque>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "hardware/record_store_rows.h"
+#include "hardware/record_store_sql.h"
+#include "hardware/record_store_tables.h"
+#include "soci/soci.h"
+
+namespace autotune {
+namespace {
+
+bool Matches(const MeasurementContext& stored, const MeasurementContext& wanted,
+             VersionMatch match) {
+  if (match == VersionMatch::kStrict) return stored == wanted;
+  return stored.device == wanted.device && stored.source == wanted.source;
+}
+
+// Collects the rows of one kernel into one result per configuration.
+class ResultCollector {
+ public:
+  // Key and outcome as ForEachOutcome gives them.
+  absl::Status Add(absl::string_view key, absl::string_view outcome, TimeSource source) {
+    absl::StatusOr<Measurement> measurement = MeasurementOf(outcome, source);
+    if (!measurement.ok()) return measurement.status();
+    if (!measurement->ok()) {
+      const FailureKind kind = measurement->failure().kind;
+      if (kind == FailureKind::kKernelNotRecorded || kind == FailureKind::kConfigNotRecorded) {
+        return absl::OkStatus();
+      }
+    }
+    if (const auto found = index_.find(key); found != index_.end()) {
+      Join(*measurement, &found->second->measurement);
+      return absl::OkStatus();
+    }
+    absl::StatusOr<Config> config = Config::FromKey(key);
+    if (!config.ok()) return config.status();
+    results_.push_back({*std::move(config), *std::move(measurement)});
+    index_.emplace(results_.back().config.Key(), &results_.back());
+    return absl::OkStatus();
+  }
+
+  std::vector<StoredResult> Take() {
+    index_.clear();
+    return {std::make_move_iterator(results_.begin()), std::make_move_iterator(results_.end())};
+  }
+
+ private:
+  static absl::StatusOr<Measurement> MeasurementOf(absl::string_view outcome, TimeSource source) {
+    if (!absl::ConsumePrefix(&outcome, "!")) return MeasurementFromColumns(outcome, "", "", source);
+    const size_t colon = outcome.find(':');
+    return MeasurementFromColumns("", outcome.substr(0, colon), outcome.substr(colon + 1), source);
+  }
+
+  // Samples add up; a time beats a failure; of failures the first stays.
+  static void Join(const Measurement& more, Measurement* known) {
+    if (!more.ok()) return;
+    if (!known->ok()) {
+      *known = more;
+      return;
+    }
+    std::vector<double> samples(known->samples().begin(), known->samples().end());
+    samples.insert(samples.end(), more.samples().begin(), more.samples().end());
+    *known = Measurement::FromSamples(std::move(samples), known->source());
+  }
+
+  // A deque: its elements stay where they are, and index_ points into them.
+  std::deque<StoredResult> results_;
+  absl::flat_hash_map<absl::string_view, StoredResult*> index_;
+};
+
+using OutcomeVisitor = absl::FunctionRef<void(absl::string_view, absl::string_view)>;
+
+void ForEachOutcomeOfPostgres(soci::session& sql, const std::string& query, OutcomeVisitor visit) {
+  constexpr size_t kBatchRows = 1024;
+  std::vector<std::string> configs(kBatchRows), outcomes(kBatchRows);
+  soci::statement select = (sql.prepare << query, soci::into(configs), soci::into(outcomes));
+  select.execute();
+  while (select.fetch()) {
+    for (size_t i = 0; i < configs.size(); ++i) visit(configs[i], outcomes[i]);
+    configs.resize(kBatchRows);
+    outcomes.resize(kBatchRows);
+  }
+}
+
+absl::string_view ColumnText(sqlite3_stmt* statement, int column) {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+  if (text == nullptr) return "";
+  return {text, static_cast<size_t>(sqlite3_column_bytes(statement, column))};
+}
+
+void ForEachOutcomeOfSqlite(soci::session& sql, const std::string& query, OutcomeVisitor visit) {
+  auto* connection = static_cast<sqlite3*>(StoreSession::SqliteHandle(sql));
+  sqlite3_stmt* statement = nullptr;
+  int result = sqlite3_prepare_v2(connection, query.c_str(), -1, &statement, nullptr);
+  if (result == SQLITE_OK) {
+    while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+      visit(ColumnText(statement, 0), ColumnText(statement, 1));
+    }
+  }
+  sqlite3_finalize(statement);
+  if (result != SQLITE_DONE) StoreSession::ThrowSqliteError(sql, result);
+}
+
+}  // namespace
+
+void ForEachOutcome(soci::session& sql, StoreLocation::Kind kind, const std::string& where,
+                    const std::string& order, OutcomeVisitor visit) {
+  const std::string query = absl::StrCat(
+      "SELECT config, CASE WHEN failure = '' THEN samples"
+      " ELSE '!' || failure || ':' || message END FROM candidates WHERE ",
+      where, " ORDER BY ", order);
+  if (kind == StoreLocation::Kind::kSqlite) return ForEachOutcomeOfSqlite(sql, query, visit);
+  ForEachOutcomeOfPostgres(sql, query, visit);
+}
+
+absl::StatusOr<std::vector<StoredResult>> SqlRecordStore::Lookup(uint64_t kernel_fingerprint,
+                                                                 const MeasurementContext& context,
+                                                                 VersionMatch match) {
+  ResultCollector collector;
+  const MeasurementContext wanted = CleanContext(context);
+  absl::Status status = session_->Read([&](soci::session& sql) {
+    std::vector<int64_t> ids;
+    for (const auto& [id, stored] : ReadContexts(sql)) {
+      if (Matches(stored, wanted, match)) ids.push_back(id);
+    }
+    if (ids.empty()) return absl::OkStatus();
+    absl::Status first_error;
+    const std::string where =
+        absl::StrCat("kernel = ", static_cast<int64_t>(kernel_fingerprint), " AND context IN (",
+                     absl::StrJoin(ids, ", "), ") AND fate = ", Quoted(FateName(Fate::kMeasured)));
+    ForEachOutcome(
+        sql, session_->location().kind, where, "recorded, run, sequence",
+        [&](absl::string_view key, absl::string_view outcome) {
+          absl::Status error = collector.Add(key, outcome, context.source);
+          if (error.ok() || !first_error.ok()) return;
+          first_error = absl::DataLossError(absl::StrCat(
+              "record store ", url(), ": a record of kernel ",
+              absl::Hex(kernel_fingerprint, absl::kZeroPad16), ", configuration ", key,
+              ", is damaged: ", error.message(), "; `autotune records verify` names it"));
+        });
+    return first_error;
+  });
+  if (!status.ok()) return status;
+  return collector.Take();
+}
+
+}  // namespace autotune
