@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hardware/aot_program.h"
+#include "hardware/elided_constants.h"
 #include "hardware/pjrt_discovery.h"
 #include "hardware/worker_process.h"
 #include "hlo/kernel_choice.h"
@@ -145,10 +146,12 @@ void AotBackend::Return(std::unique_ptr<AotCompiler> compiler) {
   if (compiler != nullptr) idle_.push_back(std::move(compiler));
 }
 
-absl::StatusOr<std::variant<AotProgram, Failure>> AotBackend::Compile(const PjrtProgram& program) {
+absl::StatusOr<std::variant<AotProgram, Failure>> AotBackend::Compile(const PjrtProgram& program,
+                                                                      bool serialize) {
   Lease lease(this);
   if (!lease.compiler().ok()) return lease.compiler().status();
-  absl::StatusOr<std::variant<AotProgram, Failure>> result = (*lease.compiler())->Compile(program);
+  absl::StatusOr<std::variant<AotProgram, Failure>> result =
+      (*lease.compiler())->Compile(program, serialize);
   if (result.ok()) {
     if (const AotProgram* compiled = std::get_if<AotProgram>(&*result)) {
       absl::MutexLock lock(&mutex_);
@@ -238,7 +241,8 @@ absl::StatusOr<std::vector<Measurement>> AotBackend::Measure(
   return measurements;
 }
 
-absl::StatusOr<AotDefault> AotBackend::CompileAndExtract(const PjrtProgram& program) {
+absl::StatusOr<AotDefault> AotBackend::CompileAndExtract(const PjrtProgram& program,
+                                                         const HloModule* source) {
   absl::StatusOr<std::variant<AotProgram, Failure>> result = Compile(program);
   if (!result.ok()) return result.status();
   if (const Failure* failure = std::get_if<Failure>(&*result)) {
@@ -247,6 +251,14 @@ absl::StatusOr<AotDefault> AotBackend::CompileAndExtract(const PjrtProgram& prog
   }
   AotDefault compiled;
   compiled.optimized = std::move(std::get<AotProgram>(*result).module);
+  if (source != nullptr) {
+    compiled.sites = FindTuningSites(*source, *compiled.optimized);
+    proto::HloModuleProto unmarked = compiled.optimized->ToProto();
+    RemoveStamps(&unmarked);
+    absl::StatusOr<std::unique_ptr<HloModule>> rebuilt = HloModule::FromProto(unmarked);
+    if (!rebuilt.ok()) return rebuilt.status();
+    compiled.optimized = *std::move(rebuilt);
+  }
   absl::StatusOr<std::vector<Kernel>> kernels = ExtractKernels(*compiled.optimized);
   if (!kernels.ok()) return kernels.status();
   compiled.kernels = *std::move(kernels);
@@ -255,12 +267,23 @@ absl::StatusOr<AotDefault> AotBackend::CompileAndExtract(const PjrtProgram& prog
 
 absl::StatusOr<AotDefault> AotBackend::CompileProgram(const HloModule& program) {
   proto::HloModuleProto filled = program.ToProto();
-  FillElidedConstants(&filled);
-  return CompileAndExtract(PjrtProgram{filled.SerializeAsString(), "hlo"});
+  FillElidedConstants(&filled, /*seed=*/0);
+  StampInstructions(&filled);
+  return CompileAndExtract(PjrtProgram{filled.SerializeAsString(), "hlo"}, &program);
+}
+
+absl::StatusOr<std::string> AotBackend::CompileToExecutable(const HloModule& program) {
+  absl::StatusOr<std::variant<AotProgram, Failure>> result =
+      Compile(PjrtProgram{program.ToProto().SerializeAsString(), "hlo"}, /*serialize=*/true);
+  if (!result.ok()) return result.status();
+  if (const Failure* failure = std::get_if<Failure>(&*result)) {
+    return absl::FailedPreconditionError(failure->message);
+  }
+  return std::move(std::get<AotProgram>(*result).executable);
 }
 
 absl::StatusOr<AotDefault> AotBackend::CompileStableHlo(const std::string& code) {
-  return CompileAndExtract(PjrtProgram{code, "mlir"});
+  return CompileAndExtract(PjrtProgram{code, "mlir"}, nullptr);
 }
 
 AotTimes AotBackend::times() const {

@@ -17,6 +17,7 @@
 #include "hardware/aot_estimate.h"
 #include "hardware/device_spec.h"
 #include "hardware/measurement_backend.h"
+#include "hlo/tuning_site.h"
 
 namespace autotune {
 
@@ -43,6 +44,8 @@ struct AotEstimate {
 struct AotDefault {
   std::shared_ptr<const HloModule> optimized;
   std::vector<Kernel> kernels;  // with the compiler's choices
+  // Where each kernel with a window comes from; empty for a program that was optimised already.
+  std::vector<TuningSite> sites;
 };
 
 // The TPU compiler, ahead of time, as an estimator: no TPU is needed. A candidate's kernel is
@@ -68,11 +71,14 @@ class AotBackend : public MeasurementBackend {
   absl::StatusOr<std::variant<AotEstimate, Failure>> Estimate(const Kernel& kernel,
                                                               const TileBounds* bounds);
 
-  // Compiles a program as it is, before optimisation or not, and finds its kernels. The compiler's
-  // complaint if it does not compile.
+  // Compiles a program as it is, before optimisation or not, and finds its kernels and where they
+  // come from. Elided constants count as zeros. The compiler's complaint if it does not compile.
   absl::StatusOr<AotDefault> CompileProgram(const HloModule& program);
   // The same for StableHLO text or bytecode.
   absl::StatusOr<AotDefault> CompileStableHlo(const std::string& code);
+
+  // The compiled program in the compiler's own form, for loading it on a device of the generation.
+  absl::StatusOr<std::string> CompileToExecutable(const HloModule& program);
 
   // Sums over everything compiled so far.
   AotTimes times() const;
@@ -83,8 +89,9 @@ class AotBackend : public MeasurementBackend {
   class Lease;
   absl::StatusOr<std::unique_ptr<AotCompiler>> Borrow();
   void Return(std::unique_ptr<AotCompiler> compiler);
-  absl::StatusOr<std::variant<AotProgram, Failure>> Compile(const PjrtProgram& program);
-  absl::StatusOr<AotDefault> CompileAndExtract(const PjrtProgram& program);
+  absl::StatusOr<std::variant<AotProgram, Failure>> Compile(const PjrtProgram& program,
+                                                            bool serialize = false);
+  absl::StatusOr<AotDefault> CompileAndExtract(const PjrtProgram& program, const HloModule* source);
   absl::StatusOr<Measurement> MeasureOne(const Candidate& candidate);
 
   const DeviceSpec device_;

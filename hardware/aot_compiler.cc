@@ -87,7 +87,8 @@ absl::Status AotCompiler::StartWorker() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(const PjrtProgram& program) {
+absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(const PjrtProgram& program,
+                                                                       bool serialize) {
   AotProgram result;
   const absl::Time start = absl::Now();
   if (worker_ == nullptr || !worker_->alive()) {
@@ -103,6 +104,7 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(const Pjr
   compile.set_compile_options(SingleDeviceCompileOptions());
   compile.set_dump_directory(directory_);
   compile.set_want_schedules(true);
+  compile.set_serialize(serialize);
   std::variant<std::string, Failure> answer =
       worker_->Call(request.SerializeAsString(), options_.timeout);
   if (Failure* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
@@ -129,6 +131,7 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(const Pjr
   for (const auto& schedule : compiled.schedules())
     result.schedules.push_back(FromRecord(schedule));
   result.compiler = compiled.compiler();
+  result.executable = compiled.executable();
   result.times.compile = compiled.compile_seconds();
   result.times.read_back = compiled.read_back_seconds();
   result.times.parse = compiled.parse_seconds();

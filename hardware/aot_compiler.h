@@ -46,6 +46,7 @@ struct AotProgram {
   std::unique_ptr<HloModule> module;      // optimised
   std::vector<BundleSchedule> schedules;  // one a kernel, in the order of compilation
   std::string compiler;                   // the compiler's version
+  std::string executable;                 // where it was asked for
   AotTimes times;
 };
 
@@ -59,8 +60,10 @@ class AotCompiler {
   ~AotCompiler();
 
   // Compiles a program, or says why there is no result: kCompileError, kCrash, kOutOfMemory or
-  // kTimeout. A non-OK status means that workers cannot be started at all.
-  absl::StatusOr<std::variant<AotProgram, Failure>> Compile(const PjrtProgram& program);
+  // kTimeout. A non-OK status means that workers cannot be started at all. With `serialize` the
+  // executable comes along.
+  absl::StatusOr<std::variant<AotProgram, Failure>> Compile(const PjrtProgram& program,
+                                                            bool serialize = false);
 
   // Ends the worker; the next compilation starts one. For measuring what staying up is worth.
   void StopWorker() { worker_.reset(); }

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "hardware/elided_constants.h"
 #include "hlo/kernel_choice.h"
 #include "hlo/opcode.h"
 #include "nlohmann/json.hpp"
@@ -90,65 +91,6 @@ uint64_t FingerprintWithPlainScalars(const HloModule& module) {
   return rebuilt.ok() ? KernelFingerprint(**rebuilt) : 0;
 }
 
-// Zeros in the field that holds elements of the literal's type. Packed types take a byte an
-// element.
-void FillWithZeros(proto::LiteralProto* literal) {
-  if (literal->shape().element_type() == proto::TUPLE) {
-    for (auto& part : *literal->mutable_tuple_literals()) FillWithZeros(&part);
-    return;
-  }
-  int64_t elements = 1;
-  for (int64_t extent : literal->shape().dimensions()) elements *= extent;
-  const int count = static_cast<int>(elements);
-  const auto bytes = [&](int each) { return std::string(static_cast<size_t>(elements * each), 0); };
-  switch (literal->shape().element_type()) {
-    case proto::PRED:
-      literal->mutable_preds()->Resize(count, false);
-      break;
-    case proto::S8:
-      literal->set_s8s(bytes(1));
-      break;
-    case proto::U8:
-      literal->set_u8s(bytes(1));
-      break;
-    case proto::S16:
-      literal->set_s16s(bytes(2));
-      break;
-    case proto::U16:
-      literal->set_u16s(bytes(2));
-      break;
-    case proto::F16:
-      literal->set_f16s(bytes(2));
-      break;
-    case proto::BF16:
-      literal->set_bf16s(bytes(2));
-      break;
-    case proto::S32:
-      literal->mutable_s32s()->Resize(count, 0);
-      break;
-    case proto::U32:
-      literal->mutable_u32s()->Resize(count, 0);
-      break;
-    case proto::S64:
-      literal->mutable_s64s()->Resize(count, 0);
-      break;
-    case proto::U64:
-      literal->mutable_u64s()->Resize(count, 0);
-      break;
-    case proto::F32:
-      literal->mutable_f32s()->Resize(count, 0);
-      break;
-    case proto::F64:
-      literal->mutable_f64s()->Resize(count, 0);
-      break;
-    case proto::C64:
-      literal->mutable_c64s()->Resize(2 * count, 0);
-      break;
-    default:
-      break;  // left to the compiler to refuse
-  }
-}
-
 absl::Status NotFaithful(absl::string_view what) { return absl::FailedPreconditionError(what); }
 
 }  // namespace
@@ -187,23 +129,10 @@ void PinEntryLayouts(const HloModule& module, proto::HloModuleProto* program) {
   attributes["out_memory_spaces"] = absl::StrJoin(out.spaces, ";");
 }
 
-void FillElidedConstants(proto::HloModuleProto* program) {
-  for (auto& computation : *program->mutable_computations()) {
-    for (auto& instruction : *computation.mutable_instructions()) {
-      if (instruction.opcode() != HloOpcodeName(HloOpcode::kConstant)) continue;
-      // What holds data is longer than its shape.
-      proto::LiteralProto without_data;
-      *without_data.mutable_shape() = instruction.literal().shape();
-      if (instruction.literal().ByteSizeLong() > without_data.ByteSizeLong()) continue;
-      FillWithZeros(instruction.mutable_literal());
-    }
-  }
-}
-
 proto::HloModuleProto KernelProgram(const Kernel& kernel, const TileBounds* bounds) {
   proto::HloModuleProto program = kernel.module->ToProto();
   Schedule(&program);
-  FillElidedConstants(&program);
+  FillElidedConstants(&program, /*seed=*/0);
   PinEntryLayouts(*kernel.module, &program);
   proto::HloInstructionProto* root = EntryRoot(&program);
   if (root == nullptr) return program;

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "hardware/elided_constants.h"
 #include "hlo/instruction.h"
 #include "hlo/kernel.h"
 #include "hlo/module.h"
@@ -26,10 +27,6 @@ proto::HloModuleProto KernelProgram(const Kernel& kernel, const TileBounds* boun
 
 // Pins the layouts of the parameters and results of `module` to what its entry computation holds.
 void PinEntryLayouts(const HloModule& module, proto::HloModuleProto* program);
-
-// Gives every constant whose value was elided (`constant({...})`) zeros: the compiler refuses a
-// literal without data. What is compiled then has the program's shapes and costs, not its results.
-void FillElidedConstants(proto::HloModuleProto* program);
 
 // OK if `compiled`, what the compiler made of KernelProgram, is the kernel alone: same operation,
 // layouts and memory spaces, and the requested bounds. FailedPrecondition, saying what came out,

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "hlo/element_type.h"
 #include "hlo/module.h"
+#include "hlo/shape.h"
 
 namespace autotune {
 
@@ -23,6 +24,13 @@ struct HostArray {
   // Element `i` in row-major order; of a complex number the real part. REQUIRES: it is there.
   double At(int64_t i) const;
 };
+
+// An array of zeros. REQUIRES: an array shape.
+HostArray ZeroArray(const Shape& shape);
+
+// Random values of one array, integers below `limit` (0: small), as RandomInputs makes them.
+// REQUIRES: an array shape.
+HostArray RandomArray(const Shape& shape, int64_t limit, uint64_t seed);
 
 // Random values for the entry parameters of a program, in their order; the same for the same seed.
 // Floating-point numbers are uniform in [-1, 1), integers small and not negative, and integers that

@@ -27,6 +27,9 @@ absl::Status TakePjrtError(const PJRT_Api& api, PJRT_Error* error);
 // plugin does not hand it out in a form of HLO.
 absl::StatusOr<std::string> ReadOptimizedModule(const PJRT_Api& api, PJRT_Executable* executable);
 
+// The plugin's own form of a compiled program.
+absl::StatusOr<std::string> SerializeExecutable(const PJRT_Api& api, PJRT_Executable* executable);
+
 // True if the plugin's table, which may be older than this program's header, has the function.
 template <typename Function>
 bool PjrtHas(const PJRT_Api& api, Function* const PJRT_Api::*member) {

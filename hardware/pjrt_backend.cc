@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "hardware/aot_compiler.h"
 #include "hardware/aot_program.h"
+#include "hardware/elided_constants.h"
 #include "hardware/pjrt_discovery.h"
 #include "hlo/kernel_choice.h"
 #include "hlo/opcode.h"
@@ -164,7 +165,7 @@ std::variant<PjrtBackend::Job, Failure> PjrtBackend::JobFor(const Candidate& can
         "the pjrt backend measures tiles and programs as they are, not ", candidate.config.Key()));
   }
   proto::HloModuleProto program = candidate.kernel->module->ToProto();
-  FillElidedConstants(&program);
+  FillElidedConstants(&program, /*seed=*/1);
   job.program = program.SerializeAsString();
   return job;
 }

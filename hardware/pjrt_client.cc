@@ -365,15 +365,7 @@ absl::StatusOr<PjrtExecutable::Outcome> PjrtExecutable::Run(
 }
 
 absl::StatusOr<std::string> PjrtExecutable::Serialize() const {
-  AUTOTUNE_PJRT_ARGS(PJRT_Executable_Serialize_Args, args);
-  args.executable = impl_->executable;
-  absl::Status status = AUTOTUNE_PJRT_CALL(*impl_->api, PJRT_Executable_Serialize, args);
-  if (!status.ok()) return status;
-  std::string bytes(args.serialized_bytes, args.serialized_bytes_size);
-  if (args.serialized_executable_deleter != nullptr) {
-    args.serialized_executable_deleter(args.serialized_executable);
-  }
-  return bytes;
+  return SerializeExecutable(*impl_->api, impl_->executable);
 }
 
 #else  // AUTOTUNE_HAS_PJRT

@@ -171,8 +171,21 @@ absl::StatusOr<std::string> ReadOptimizedModule(const PJRT_Api& api, PJRT_Execut
   return absl::UnimplementedError(absl::StrCat("an optimised program of format ", format));
 }
 
+absl::StatusOr<std::string> SerializeExecutable(const PJRT_Api& api, PJRT_Executable* executable) {
+  AUTOTUNE_PJRT_ARGS(PJRT_Executable_Serialize_Args, args);
+  args.executable = executable;
+  absl::Status status = AUTOTUNE_PJRT_CALL(api, PJRT_Executable_Serialize, args);
+  if (!status.ok()) return status;
+  std::string bytes(args.serialized_bytes, args.serialized_bytes_size);
+  if (args.serialized_executable_deleter != nullptr) {
+    args.serialized_executable_deleter(args.serialized_executable);
+  }
+  return bytes;
+}
+
 absl::StatusOr<AheadOfTimeResult> PjrtTopology::Compile(const PjrtProgram& program,
-                                                        absl::string_view options) const {
+                                                        absl::string_view options,
+                                                        bool serialize) const {
   const PJRT_Api& api = *impl_->api;
   std::string code = program.code;
   AUTOTUNE_PJRT_ARGS(PJRT_Program, source);
@@ -190,12 +203,16 @@ absl::StatusOr<AheadOfTimeResult> PjrtTopology::Compile(const PjrtProgram& progr
   if (!status.ok()) return status;
   const absl::Time compiled = absl::Now();
   absl::StatusOr<std::string> optimized = ReadOptimizedModule(api, args.executable);
+  absl::StatusOr<std::string> bytes = std::string();
+  if (serialize) bytes = SerializeExecutable(api, args.executable);
   AUTOTUNE_PJRT_ARGS(PJRT_Executable_Destroy_Args, destroy);
   destroy.executable = args.executable;
   status = AUTOTUNE_PJRT_CALL(api, PJRT_Executable_Destroy, destroy);
   if (!optimized.ok()) return optimized.status();
+  if (!bytes.ok()) return bytes.status();
   if (!status.ok()) return status;
-  return AheadOfTimeResult{*std::move(optimized), absl::ToDoubleSeconds(compiled - start),
+  return AheadOfTimeResult{*std::move(optimized), *std::move(bytes),
+                           absl::ToDoubleSeconds(compiled - start),
                            absl::ToDoubleSeconds(absl::Now() - compiled)};
 }
 
@@ -227,8 +244,8 @@ absl::StatusOr<std::unique_ptr<PjrtPlugin>> PjrtPlugin::Load(const std::string&)
 absl::StatusOr<std::unique_ptr<PjrtTopology>> PjrtPlugin::CreateTopology(absl::string_view) const {
   return NotBuilt();
 }
-absl::StatusOr<AheadOfTimeResult> PjrtTopology::Compile(const PjrtProgram&,
-                                                        absl::string_view) const {
+absl::StatusOr<AheadOfTimeResult> PjrtTopology::Compile(const PjrtProgram&, absl::string_view,
+                                                        bool) const {
   return NotBuilt();
 }
 

@@ -27,6 +27,7 @@ struct PjrtProgram {
 struct AheadOfTimeResult {
   // A serialised HloModuleProto; empty if the plugin does not hand it out.
   std::string optimized_module;
+  std::string executable;  // where it was asked for
   double compile_seconds = 0;
   double read_back_seconds = 0;
 };
@@ -68,9 +69,10 @@ class PjrtTopology {
   // The compiler's name and version.
   std::string PlatformVersion() const;
 
-  // Compiles without a device. `options` is a serialised CompileOptionsProto.
-  absl::StatusOr<AheadOfTimeResult> Compile(const PjrtProgram& program,
-                                            absl::string_view options) const;
+  // Compiles without a device. `options` is a serialised CompileOptionsProto. With `serialize` also
+  // gives the executable; Unimplemented where the plugin cannot.
+  absl::StatusOr<AheadOfTimeResult> Compile(const PjrtProgram& program, absl::string_view options,
+                                            bool serialize) const;
 
  private:
   friend class PjrtPlugin;

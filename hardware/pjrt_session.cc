@@ -211,13 +211,7 @@ absl::StatusOr<SlopeResult> PjrtSession::TimeLoop(const Prepared& program,
                                                   const PjrtExecutable& loop, LoopLink link,
                                                   const SlopeOptions& options) const {
   std::vector<HostArray> arrays = reference_.inputs;
-  for (const Shape& shape : program.results) {
-    HostArray zeros;
-    zeros.type = shape.element_type();
-    zeros.dimensions.assign(shape.dimensions().begin(), shape.dimensions().end());
-    zeros.bytes.assign(static_cast<size_t>(shape.ElementsIn() * ByteWidth(zeros.type)), '\0');
-    arrays.push_back(std::move(zeros));
-  }
+  for (const Shape& shape : program.results) arrays.push_back(ZeroArray(shape));
   arrays.push_back(HostArray{proto::S32, {}, std::string(4, '\0')});
   const size_t trips_at = arrays.size() - 1;
   if (link == LoopLink::kUpdate) {

@@ -81,7 +81,7 @@ void AppendRandom(std::string* bytes, ElementType type, int64_t limit, SplitMix6
       static_cast<int64_t>(random->Next() % static_cast<uint64_t>(std::max<int64_t>(1, limit))));
 }
 
-HostArray RandomArray(const Shape& shape, int64_t limit, SplitMix64* random) {
+HostArray MakeArray(const Shape& shape, int64_t limit, SplitMix64* random) {
   HostArray array;
   array.type = shape.element_type();
   array.dimensions.assign(shape.dimensions().begin(), shape.dimensions().end());
@@ -245,6 +245,19 @@ class IndexTracer {
 
 }  // namespace
 
+HostArray ZeroArray(const Shape& shape) {
+  HostArray array;
+  array.type = shape.element_type();
+  array.dimensions.assign(shape.dimensions().begin(), shape.dimensions().end());
+  array.bytes.assign(static_cast<size_t>(shape.ElementsIn() * ByteWidth(array.type)), '\0');
+  return array;
+}
+
+HostArray RandomArray(const Shape& shape, int64_t limit, uint64_t seed) {
+  SplitMix64 random(seed);
+  return MakeArray(shape, limit, &random);
+}
+
 std::vector<int64_t> IndexLimits(const HloModule& program) {
   std::vector<int64_t> limits;
   for (const HloInstruction* parameter : program.entry_computation().parameters()) {
@@ -265,7 +278,7 @@ absl::StatusOr<std::vector<HostArray>> RandomInputs(const HloModule& program, ui
                                                    std::string(parameter->name()), ": ",
                                                    shape.ToString(/*with_layout=*/false)));
     }
-    inputs.push_back(RandomArray(shape, limits[inputs.size()], &random));
+    inputs.push_back(MakeArray(shape, limits[inputs.size()], &random));
   }
   return inputs;
 }

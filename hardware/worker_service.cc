@@ -187,8 +187,9 @@ absl::StatusOr<proto::AotCompileReply> WorkerService::AotCompile(
   if (!topology.ok()) return topology.status();
   reply.set_start_seconds(absl::ToDoubleSeconds(absl::Now() - start));
   reply.set_compiler((*topology)->PlatformVersion());
-  absl::StatusOr<AheadOfTimeResult> result = (*topology)->Compile(
-      PjrtProgram{request.program(), request.format()}, request.compile_options());
+  absl::StatusOr<AheadOfTimeResult> result =
+      (*topology)->Compile(PjrtProgram{request.program(), request.format()},
+                           request.compile_options(), request.serialize());
   const absl::Time compiled = absl::Now();
   absl::Status status;
   if (!request.dump_directory().empty()) {
@@ -200,6 +201,7 @@ absl::StatusOr<proto::AotCompileReply> WorkerService::AotCompile(
   reply.set_compile_seconds(result->compile_seconds);
   reply.set_read_back_seconds(result->read_back_seconds);
   reply.set_optimized_module(std::move(result->optimized_module));
+  reply.set_executable(std::move(result->executable));
   return reply;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "hlo/kernel_choice.h"
 #include "hlo/parser.h"
@@ -107,12 +108,33 @@ ENTRY %e () -> (f32[4,8], bf16[16], f32[2]) {
 }
 )")
                                       ->ToProto();
-  FillElidedConstants(&program);
+  EXPECT_EQ(FillElidedConstants(&program), 2);
   const auto& instructions = program.computations(0).instructions();
   EXPECT_EQ(instructions[0].literal().f32s_size(), 32);
   EXPECT_EQ(instructions[1].literal().bf16s().size(), 32u);
   ASSERT_EQ(instructions[2].literal().f32s_size(), 2);
   EXPECT_EQ(instructions[2].literal().f32s(1), 2);
+  EXPECT_EQ(FillElidedConstants(&program), 0);  // there are none left
+}
+
+TEST(AotProgramTest, ElidedConstantsOfEveryTypeGetSeededValues) {
+  for (const char* type : {"pred", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "f16",
+                           "bf16", "f32", "f64", "c64", "c128", "f8e4m3fn", "s4"}) {
+    const std::string text =
+        absl::StrCat("HloModule m\nENTRY %e () -> ", type, "[64] {\n  ROOT %a = ", type,
+                     "[64]{0} constant({...})\n}\n");
+    proto::HloModuleProto program = Parse(text)->ToProto();
+    proto::HloModuleProto other = program;
+    proto::HloModuleProto same = program;
+    EXPECT_EQ(FillElidedConstants(&program, 3), 1) << type;
+    FillElidedConstants(&other, 4);
+    FillElidedConstants(&same, 3);
+    EXPECT_EQ(program.SerializeAsString(), same.SerializeAsString()) << type;
+    EXPECT_NE(program.SerializeAsString(), other.SerializeAsString()) << type;
+    absl::StatusOr<std::unique_ptr<HloModule>> module = HloModule::FromProto(program);
+    ASSERT_TRUE(module.ok()) << type << ": " << module.status();
+    EXPECT_EQ((*module)->elided_constant_count(), 0) << type;
+  }
 }
 
 }  // namespace
