@@ -97,13 +97,11 @@ class JournaledStore : public RecordStore {
   absl::Status Append(absl::Span<const CandidateRecord> records,
                       std::optional<std::string> checkpoint) override {
     absl::MutexLock lock(&mutex_);
-    const absl::Status noted = journal_->Append(records);
-    if (checkpoint.has_value() || !noted.ok()) {
-      // A checkpoint belongs into one transaction with its records; without a journal there is
-      // nothing to wait in.
+    const absl::Status noted = journal_->Append(records, checkpoint);
+    if (!noted.ok()) {  // there is nothing to wait in
       absl::Status stored = Deliver(absl::Seconds(options_.append_patience_seconds));
       if (stored.ok()) stored = store_->Append(records, std::move(checkpoint));
-      if (stored.ok() || noted.ok()) return stored;
+      if (stored.ok()) return stored;
       return absl::Status(stored.code(), absl::StrCat(std::string(stored.message()), "; and ",
                                                       std::string(noted.message())));
     }
@@ -131,9 +129,9 @@ class JournaledStore : public RecordStore {
   // Puts what waits into the store. The journal is emptied afterwards: a death in between only
   // means that the store is told twice.
   absl::Status Deliver(absl::Duration patience) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (journal_->pending().empty()) return absl::OkStatus();
+    if (journal_->empty()) return absl::OkStatus();
     absl::Status status = Retry(patience, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return store_->Append(journal_->pending(), std::nullopt);
+      return store_->Append(journal_->pending(), journal_->checkpoint());
     });
     if (!status.ok()) return status;
     if (next_attempt_ != absl::InfinitePast()) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "hardware/atomic_file.h"
@@ -22,14 +23,13 @@ using nlohmann::json;
 
 constexpr size_t kChecksumDigits = 16;
 
-std::string LineOf(const CandidateRecord& record) {
-  const std::string text =
-      CandidateToJson(record).dump(-1, ' ', false, json::error_handler_t::replace);
+std::string LineOf(const json& object) {
+  const std::string text = object.dump(-1, ' ', false, json::error_handler_t::replace);
   return absl::StrCat(absl::Hex(TextChecksum({text}), absl::kZeroPad16), " ", text, "\n");
 }
 
-// A line without its end.
-absl::StatusOr<CandidateRecord> RecordOf(absl::string_view line) {
+// The JSON of a line without its end.
+absl::StatusOr<json> JsonOf(absl::string_view line) {
   uint64_t checksum = 0;
   if (line.size() < kChecksumDigits + 1 ||
       !absl::SimpleHexAtoi(line.substr(0, kChecksumDigits), &checksum)) {
@@ -39,9 +39,9 @@ absl::StatusOr<CandidateRecord> RecordOf(absl::string_view line) {
   if (static_cast<uint64_t>(TextChecksum({text})) != checksum) {
     return absl::InvalidArgumentError("its checksum is wrong");
   }
-  const json object = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
-  if (object.is_discarded()) return absl::InvalidArgumentError("it is no JSON");
-  return CandidateFromJson(object);
+  json object = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) return absl::InvalidArgumentError("it is no JSON object");
+  return object;
 }
 
 }  // namespace
@@ -81,21 +81,36 @@ RecordJournal::~RecordJournal() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
+absl::Status RecordJournal::TakeLine(absl::string_view line) {
+  const absl::StatusOr<json> object = JsonOf(line);
+  if (!object.ok()) return object.status();
+  if (const auto state = object->find("checkpoint"); state != object->end()) {
+    std::string bytes;
+    if (!state->is_string() || !absl::Base64Unescape(state->get<std::string>(), &bytes)) {
+      return absl::InvalidArgumentError("its checkpoint is no base64");
+    }
+    checkpoint_ = std::move(bytes);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<CandidateRecord> record = CandidateFromJson(*object);
+  if (!record.ok()) return record.status();
+  pending_.push_back(*std::move(record));
+  return absl::OkStatus();
+}
+
 absl::Status RecordJournal::Read() {
   const absl::StatusOr<std::string> content = ReadWholeFile(path_);
   if (!content.ok()) return content.status();
   absl::string_view rest = *content;
   for (int64_t line = 1; !rest.empty(); ++line) {
     const size_t end = rest.find('\n');
-    const bool last = end == absl::string_view::npos || end + 1 == rest.size();
-    absl::StatusOr<CandidateRecord> record = RecordOf(rest.substr(0, end));
-    if (end == absl::string_view::npos || (!record.ok() && last)) break;
-    if (!record.ok()) {
-      return absl::DataLossError(
-          absl::StrCat(path_, ":", line, ": this result is damaged: ", record.status().message(),
-                       "; move the file away to go on without it"));
+    if (end == absl::string_view::npos) break;
+    if (absl::Status status = TakeLine(rest.substr(0, end)); !status.ok()) {
+      if (end + 1 == rest.size()) break;
+      return absl::DataLossError(absl::StrCat(
+          path_, ":", line, ": this result is damaged: ", std::string(status.message()),
+          "; move the file away to go on without it"));
     }
-    pending_.push_back(*std::move(record));
     rest.remove_prefix(end + 1);
     size_ += static_cast<int64_t>(end) + 1;
   }
@@ -103,9 +118,11 @@ absl::Status RecordJournal::Read() {
   return absl::OkStatus();
 }
 
-absl::Status RecordJournal::Append(absl::Span<const CandidateRecord> records) {
+absl::Status RecordJournal::Append(absl::Span<const CandidateRecord> records,
+                                   const std::optional<std::string>& checkpoint) {
   std::string lines;
-  for (const CandidateRecord& record : records) lines += LineOf(record);
+  for (const CandidateRecord& record : records) lines += LineOf(CandidateToJson(record));
+  if (checkpoint.has_value()) lines += LineOf({{"checkpoint", absl::Base64Escape(*checkpoint)}});
   size_t done = 0;
   while (done < lines.size()) {
     const ssize_t written = pwrite(descriptor_, lines.data() + done, lines.size() - done,
@@ -122,11 +139,13 @@ absl::Status RecordJournal::Append(absl::Span<const CandidateRecord> records) {
   }
   size_ += static_cast<int64_t>(lines.size());
   pending_.insert(pending_.end(), records.begin(), records.end());
+  if (checkpoint.has_value()) checkpoint_ = checkpoint;
   return absl::OkStatus();
 }
 
 absl::Status RecordJournal::Clear() {
   pending_.clear();
+  checkpoint_ = std::nullopt;
   if (size_ == 0) return absl::OkStatus();
   size_ = 0;
   // Not synced: old lines that come back after a crash are stored already, and storing them again

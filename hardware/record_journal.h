@@ -2,6 +2,7 @@
 #define AUTOTUNE_HARDWARE_RECORD_JOURNAL_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,10 +14,10 @@
 
 namespace autotune {
 
-// A file in which candidates wait until their store has them: one line each, a checksum and the
-// record as JSON. What Append acknowledged is on the disk. A last line that a crash cut is dropped
-// (it was never acknowledged); damage before it is DataLoss. One process at a time. Not
-// thread-safe.
+// A file in which candidates of a run, and the run's newest checkpoint, wait until their store has
+// them: one line each, a checksum and the record as JSON. What Append acknowledged is on the disk.
+// A last line that a crash cut is dropped (it was never acknowledged); damage before it is
+// DataLoss. One process at a time. Not thread-safe.
 class RecordJournal {
  public:
   // Opens or makes the file, reads what waits in it, and locks it until it is closed.
@@ -30,9 +31,14 @@ class RecordJournal {
   const std::string& path() const { return path_; }
   // In the order of Append.
   const std::vector<CandidateRecord>& pending() const { return pending_; }
+  // The newest one.
+  const std::optional<std::string>& checkpoint() const { return checkpoint_; }
+  bool empty() const { return pending_.empty() && !checkpoint_.has_value(); }
 
-  // Adds records, all or none. ResourceExhausted for a full disk, Unavailable for one that fails.
-  absl::Status Append(absl::Span<const CandidateRecord> records);
+  // Adds records and a checkpoint, all or none. ResourceExhausted for a full disk, Unavailable for
+  // one that fails.
+  absl::Status Append(absl::Span<const CandidateRecord> records,
+                      const std::optional<std::string>& checkpoint = std::nullopt);
 
   // Forgets everything: the store has it.
   absl::Status Clear();
@@ -41,12 +47,14 @@ class RecordJournal {
   RecordJournal(std::string path, int descriptor)
       : path_(std::move(path)), descriptor_(descriptor) {}
   absl::Status Read();
+  absl::Status TakeLine(absl::string_view line);
   absl::Status SystemError(absl::string_view what) const;
 
   std::string path_;
   int descriptor_;
   int64_t size_ = 0;  // bytes that are acknowledged
   std::vector<CandidateRecord> pending_;
+  std::optional<std::string> checkpoint_;
 };
 
 }  // namespace autotune

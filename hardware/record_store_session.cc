@@ -166,6 +166,8 @@ absl::StatusOr<std::unique_ptr<StoreSession>> StoreSession::Connect(StoreLocatio
 void StoreSession::OpenOrThrow() {
   if (location_.kind == Kind::kPostgres) {
     session_ = std::make_unique<soci::session>("postgresql", location_.target);
+    // Its library prints notices to standard error; errors come as exceptions.
+    *session_ << "SET client_min_messages = error";
     return;
   }
   const std::string connection = SqliteConnection(location_.target).value();

@@ -86,7 +86,7 @@ TEST_F(JournalTest, ResultsWaitWhileTheStoreIsAwayAndFollow) {
   ASSERT_TRUE(store->BeginRun({.id = "r"}).ok());
   auto lock = Lock();
   for (int64_t i = 0; i < 5; ++i) {
-    ASSERT_TRUE(store->Append({Candidate(i)}).ok()) << "the run goes on";
+    ASSERT_TRUE(store->Append({Candidate(i)}, absl::StrCat("state ", i)).ok()) << "it goes on";
   }
   EXPECT_THAT(messages_, ElementsAre(HasSubstr("results wait in")));
   const absl::Status finish = store->FinishRun("r", 9, "done");
@@ -96,6 +96,7 @@ TEST_F(JournalTest, ResultsWaitWhileTheStoreIsAwayAndFollow) {
   ASSERT_TRUE(store->FinishRun("r", 9, "done").ok());
   EXPECT_THAT(messages_.back(), HasSubstr("5 results stored"));
   EXPECT_EQ(store->RunCandidates("r")->size(), 5u);
+  EXPECT_EQ(*store->LoadCheckpoint("r"), "state 4");
   EXPECT_EQ(std::filesystem::file_size(JournalPath()), 0u);
   EXPECT_THAT(*store->Verify(), IsEmpty());
 }
@@ -108,7 +109,7 @@ TEST_F(JournalTest, WhatWaitedWhenTheProcessDiedIsStoredByTheNext) {
     // The lock's descriptor must not be closed here: that would drop it for the parent too.
     auto store = Open();
     const bool ok = store != nullptr && store->Append({Candidate(0), Candidate(1)}).ok() &&
-                    store->Append({Candidate(2)}).ok();
+                    store->Append({Candidate(2)}, "state").ok();
     kill(getpid(), ok ? SIGKILL : SIGABRT);
   }
   int exit_status = 0;
@@ -121,6 +122,7 @@ TEST_F(JournalTest, WhatWaitedWhenTheProcessDiedIsStoredByTheNext) {
   ASSERT_TRUE(records.ok()) << records.status();
   ASSERT_EQ(records->size(), 3u);
   EXPECT_EQ((*records)[2].measurement->samples()[0], 1e-6 / 3);
+  EXPECT_EQ(*store->LoadCheckpoint("r"), "state");
 }
 
 TEST_F(JournalTest, DyingBetweenStoreAndJournalStoresNothingTwice) {

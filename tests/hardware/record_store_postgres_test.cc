@@ -1,9 +1,11 @@
-// The record store on PostgreSQL. Runs where AUTOTUNE_TEST_POSTGRES names an empty database of a
-// throw-away cluster ("postgresql://postgres@127.0.0.1:5433/autotune"); skipped elsewhere.
+// The record store on PostgreSQL. ctest runs these tests with a private server
+// (record_store_postgres, see scripts/with_postgres); without one they are skipped.
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -12,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "hardware/journaled_store.h"
 #include "hardware/record_store.h"
 #include "hardware/record_transfer.h"
 #include "hardware/recording.h"
@@ -118,10 +121,84 @@ TEST_F(PostgresTest, ManyProcessesMakeTheTablesAndWrite) {
   }
 }
 
+TEST_F(PostgresTest, AnotherResultUnderTheSameNameIsRefused) {
+  const auto store = Open();
+  const std::string run = NewRunId();
+  ASSERT_TRUE(store->BeginRun({.id = run}).ok());
+  ASSERT_TRUE(store->Append({Record(run, 0)}).ok());
+  CandidateRecord differs = Record(run, 0);
+  differs.measurement = Measurement::FromSamples({5}, TimeSource::kHardware);
+  EXPECT_EQ(store->Append({differs}).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(store->Prune({.runs = {run}, .dry_run = true})->candidates, 1);
+  EXPECT_EQ(store->Prune({.runs = {run}})->candidates, 1);
+  EXPECT_EQ(store->GetRun(run).status().code(), absl::StatusCode::kNotFound);
+}
+
+// The server dies in the middle of a run and comes back: the run goes on, and nothing is lost.
+TEST_F(PostgresTest, ARunOutlivesTheServer) {
+  const char* stop = std::getenv("AUTOTUNE_TEST_POSTGRES_STOP");
+  const char* start = std::getenv("AUTOTUNE_TEST_POSTGRES_START");
+  if (stop == nullptr || start == nullptr) GTEST_SKIP() << "needs scripts/with_postgres";
+  const std::string journal = absl::StrCat(::testing::TempDir(), "/pg_journal_", getpid());
+  std::vector<std::string> messages;
+  auto store = OpenJournaledStore(
+      Open(), {.path = journal,
+               .patience_seconds = 20,
+               .append_patience_seconds = 0.1,
+               .notify = [&](const std::string& message) { messages.push_back(message); }});
+  ASSERT_TRUE(store.ok()) << store.status();
+  const std::string run = NewRunId();
+  ASSERT_TRUE((*store)->BeginRun({.id = run}).ok());
+  ASSERT_TRUE((*store)->Append({Record(run, 0)}).ok());
+  ASSERT_EQ(std::system(stop), 0);
+  EXPECT_TRUE((*store)->Append({Record(run, 1)}).ok());
+  EXPECT_TRUE((*store)->Append({Record(run, 2)}).ok());
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_THAT(messages[0], ::testing::HasSubstr("results wait in"));
+  ASSERT_EQ(std::system(start), 0);
+  EXPECT_TRUE((*store)->Append({Record(run, 3)}).ok());
+  ASSERT_TRUE((*store)->FinishRun(run, 9, "done").ok());
+  EXPECT_EQ((*store)->RunCandidates(run)->size(), 4u);
+  EXPECT_THAT(*(*store)->Verify(), ::testing::IsEmpty());
+  std::remove(journal.c_str());
+}
+
+// Killed at random moments: what was acknowledged is there.
+TEST_F(PostgresTest, KillLosesNothingThatWasAcknowledged) {
+  for (int round = 0; round < 5; ++round) {
+    const std::string run = NewRunId();
+    int pipe_ends[2];
+    ASSERT_EQ(pipe(pipe_ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      auto store = RecordStore::Open(url_);
+      if (!store.ok() || !(*store)->BeginRun({.id = run}).ok()) _exit(1);
+      for (int64_t i = 0; (*store)->Append({Record(run, i)}).ok();) {
+        ++i;
+        (void)!write(pipe_ends[1], &i, sizeof(i));
+      }
+      _exit(1);
+    }
+    close(pipe_ends[1]);
+    usleep(static_cast<useconds_t>(40'000 + 23'000 * round));
+    kill(child, SIGKILL);
+    int64_t acknowledged = 0, next = 0;
+    while (read(pipe_ends[0], &next, sizeof(next)) == sizeof(next)) acknowledged = next;
+    close(pipe_ends[0]);
+    waitpid(child, nullptr, 0);
+    if (acknowledged == 0) continue;
+    const auto records = Open()->RunCandidates(run);
+    ASSERT_TRUE(records.ok()) << records.status();
+    EXPECT_GE(static_cast<int64_t>(records->size()), acknowledged);
+    EXPECT_LE(static_cast<int64_t>(records->size()), acknowledged + 1);
+  }
+}
+
 TEST(Postgres, AServerThatIsDownIsUnavailable) {
   const auto store = RecordStore::Open("postgresql://nobody@127.0.0.1:1/none");
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.status().code(), absl::StatusCode::kUnavailable) << store.status();
+  EXPECT_EQ(std::string(store.status().message()).find('\n'), std::string::npos);
 }
 
 }  // namespace
