@@ -5,15 +5,13 @@
 #include <utility>
 
 #include "costmodel/vector_cost.h"
+#include "hardware/kernel_vmem.h"
+#include "hlo/int_math.h"
 
 namespace autotune {
 namespace {
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-int64_t PaddedStep(const TileLoop& loop, int64_t step) {
-  return CeilDiv(step, loop.tile) * loop.tile;
-}
+int64_t PaddedStep(const TileLoop& loop, int64_t step) { return RoundUp(step, loop.tile); }
 
 bool SameWindows(const Windows& a, const Windows& b) {
   if (a.size() != b.size()) return false;
@@ -27,18 +25,6 @@ bool SameWindows(const Windows& a, const Windows& b) {
     if (!same) return false;
   }
   return true;
-}
-
-// The mean tiles of a window along a dimension. `steps` may be changed in between.
-double DimTiles(const WindowDim& dim, const TileEvaluation& tile, absl::Span<const int64_t> steps) {
-  if (!dim.convolved || dim.tile != 1) return static_cast<double>(dim.Tiles(steps));
-  double positions = static_cast<double>(tile.trips[static_cast<size_t>(dim.loops[0])]);
-  if (dim.loops[1] != dim.loops[0]) {
-    positions *= static_cast<double>(tile.trips[static_cast<size_t>(dim.loops[1])]);
-  }
-  const double outside = static_cast<double>(dim.padding_low + dim.padding_high) / positions;
-  return std::clamp(static_cast<double>(dim.Unclipped(steps)) - outside, 1.0,
-                    static_cast<double>(dim.elements));
 }
 
 // The time of two things that run beside each other: the longer one, and more the closer they are
@@ -70,10 +56,7 @@ AnalyticalKernel::AnalyticalKernel(TileGeometry geometry, const DeviceSpec& devi
   GroupOps();
 }
 
-bool AnalyticalKernel::Fits(const TileEvaluation& tile) const {
-  const int64_t copies = device_.unpacks_16_bit ? tile.input_copy_bytes : 0;
-  return tile.vmem_bytes + copies <= device_.kernel_vmem_bytes;
-}
+bool AnalyticalKernel::Fits(const TileEvaluation& tile) const { return FitsVmem(tile, device_); }
 
 void AnalyticalKernel::GroupOps() {
   for (const TileOp& op : geometry_.ops()) {
@@ -185,7 +168,7 @@ void AnalyticalKernel::MeasureWindows(AnalyticalScratch* scratch) const {
   scratch->dim_tiles.clear();
   for (const TileOperand& operand : geometry_.operands()) {
     for (const WindowDim& dim : operand.dims) {
-      const double full = DimTiles(dim, tile, steps);
+      const double full = dim.MeanTiles(steps, tile.trips);
       for (size_t variant = 0; variant < kVariants; ++variant) {
         bool differs = false;
         for (size_t i = 0; i < 2 && i < dim.loops.size(); ++i) {
@@ -195,7 +178,7 @@ void AnalyticalKernel::MeasureWindows(AnalyticalScratch* scratch) const {
           steps[l] = last;
           differs = true;
         }
-        scratch->dim_tiles.push_back(differs ? DimTiles(dim, tile, steps) : full);
+        scratch->dim_tiles.push_back(differs ? dim.MeanTiles(steps, tile.trips) : full);
         if (!differs) continue;
         for (const int8_t l : dim.loops) {
           steps[static_cast<size_t>(l)] = tile.steps[static_cast<size_t>(l)];

@@ -6,33 +6,12 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/read_file.h"
 
 namespace autotune {
 namespace {
-
-absl::Status ErrnoStatus(const std::string& path, int error) {
-  const std::string message = absl::StrCat(path, ": ", std::strerror(error));
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-      return absl::NotFoundError(message);
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return absl::PermissionDeniedError(message);
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-      return absl::ResourceExhaustedError(message);
-    case EISDIR:
-      return absl::InvalidArgumentError(message);
-    default:
-      return absl::UnavailableError(message);
-  }
-}
 
 // A file descriptor that is closed at the end of its scope.
 class Descriptor {
@@ -91,26 +70,6 @@ void SyncFolderOf(const std::string& path) {
 }
 
 }  // namespace
-
-absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return ErrnoStatus(path, errno);
-  struct stat info;
-  if (fstat(file.get(), &info) != 0) return ErrnoStatus(path, errno);
-  if (S_ISDIR(info.st_mode)) return ErrnoStatus(path, EISDIR);
-  std::string content;
-  if (S_ISREG(info.st_mode)) content.reserve(static_cast<size_t>(info.st_size));
-  char buffer[1 << 16];
-  for (;;) {
-    const ssize_t count = read(file.get(), buffer, sizeof(buffer));
-    if (count == 0) return content;
-    if (count > 0) {
-      content.append(buffer, static_cast<size_t>(count));
-    } else if (errno != EINTR) {
-      return ErrnoStatus(path, errno);
-    }
-  }
-}
 
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content) {
   // Renaming over a device or a pipe (`--out /dev/stdout`) would replace it by a file.

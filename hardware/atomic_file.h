@@ -4,14 +4,10 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "hlo/read_file.h"  // IWYU pragma: export: ReadWholeFile
 
 namespace autotune {
-
-// The whole content of a file. NotFound if it is missing, InvalidArgument for a directory,
-// PermissionDenied or Unavailable if it cannot be read; the path is in the message.
-absl::StatusOr<std::string> ReadWholeFile(const std::string& path);
 
 // Writes `content` into a new file beside `path`, syncs it and renames it over `path`: whoever
 // opens `path` finds the old content or the new one, also after a crash. ResourceExhausted for a

@@ -88,4 +88,17 @@ double Measurement::SpreadSeconds() const {
   return (Quantile(sorted, 0.75) - Quantile(sorted, 0.25)) / 2;
 }
 
+Measurement JoinMeasurements(const Measurement& a, const Measurement& b) {
+  if (!b.ok()) return a;
+  if (!a.ok()) return b;
+  std::vector<double> samples(a.samples().begin(), a.samples().end());
+  samples.insert(samples.end(), b.samples().begin(), b.samples().end());
+  Measurement joined = Measurement::FromSamples(std::move(samples), a.source());
+  joined.compile_seconds = a.compile_seconds ? a.compile_seconds : b.compile_seconds;
+  joined.compiler_estimate_seconds =
+      a.compiler_estimate_seconds ? a.compiler_estimate_seconds : b.compiler_estimate_seconds;
+  joined.method = a.method.empty() ? b.method : a.method;
+  return joined;
+}
+
 }  // namespace autotune

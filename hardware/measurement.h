@@ -79,6 +79,10 @@ class Measurement {
   TimeSource source_ = TimeSource::kHardware;
 };
 
+// Two measurements of one candidate as one: the samples of both, if both have some; else the one
+// that has; of two failures the first. Source and details are those of `a` where it knows them.
+Measurement JoinMeasurements(const Measurement& a, const Measurement& b);
+
 }  // namespace autotune
 
 #endif  // AUTOTUNE_HARDWARE_MEASUREMENT_H_

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "hardware/recording_forms.h"
 #include "hlo/fingerprint.h"
+#include "hlo/proto_bytes.h"
 
 namespace autotune {
 namespace {
@@ -52,9 +53,9 @@ absl::Status AppendFrame(const google::protobuf::Message& message, std::string* 
 }
 
 // Hands out frame after frame; errors lack the file's name.
-class FrameReader {
+class RecordFrames {
  public:
-  explicit FrameReader(absl::string_view bytes) : bytes_(bytes) { position_ = kMagic.size(); }
+  explicit RecordFrames(absl::string_view bytes) : bytes_(bytes) { position_ = kMagic.size(); }
 
   bool AtEnd() const { return position_ == bytes_.size(); }
 
@@ -111,12 +112,12 @@ absl::Status AddKernel(const proto::RecordedKernelRecord& record, Recording* rec
   return absl::OkStatus();
 }
 
-absl::StatusOr<Recording> ReadFrames(FrameReader frames) {
+absl::StatusOr<Recording> ReadFrames(RecordFrames frames) {
   const absl::StatusOr<absl::string_view> first = frames.Next("the header");
   if (!first.ok()) return first.status();
   proto::RecordingHeader header;
-  if (!header.ParseFromArray(first->data(), static_cast<int>(first->size()))) {
-    return absl::InvalidArgumentError("the header cannot be parsed");
+  if (absl::Status status = ParseProtoBytes(*first, &header); !status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("the header ", status.message()));
   }
   absl::StatusOr<RecordingOrigin> origin = OriginFromHeader(header);
   if (!origin.ok()) return origin.status();
@@ -126,8 +127,8 @@ absl::StatusOr<Recording> ReadFrames(FrameReader frames) {
     const absl::StatusOr<absl::string_view> frame = frames.Next(what);
     if (!frame.ok()) return frame.status();
     proto::RecordedKernelRecord record;
-    if (!record.ParseFromArray(frame->data(), static_cast<int>(frame->size()))) {
-      return absl::InvalidArgumentError(absl::StrCat(what, " cannot be parsed"));
+    if (absl::Status status = ParseProtoBytes(*frame, &record); !status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(what, " ", status.message()));
     }
     if (absl::Status status = AddKernel(record, &recording); !status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(what, ": ", status.message()));
@@ -208,7 +209,7 @@ std::string Gzip(absl::string_view bytes) {
 bool IsOwnForm(absl::string_view bytes) { return absl::StartsWith(bytes, kMagic); }
 
 absl::StatusOr<Recording> ReadOwnForm(absl::string_view bytes, const std::string& name) {
-  absl::StatusOr<Recording> recording = ReadFrames(FrameReader(bytes));
+  absl::StatusOr<Recording> recording = ReadFrames(RecordFrames(bytes));
   if (recording.ok()) return recording;
   return absl::InvalidArgumentError(absl::StrCat(name, ": ", recording.status().message()));
 }

@@ -63,6 +63,11 @@ absl::StatusOr<Config> ConfigFromProto(const proto::ConfigRecord& record) {
   return absl::InvalidArgumentError("a configuration of a kind that this program does not know");
 }
 
+absl::Status CheckSeconds(double seconds, absl::string_view what) {
+  if (std::isfinite(seconds) && seconds >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(what, " of ", seconds, " s"));
+}
+
 }  // namespace
 
 void TileBoundsToProto(const TileBounds& bounds, proto::TileSizeConfig* tile) {
@@ -114,6 +119,10 @@ absl::StatusOr<Kernel> KernelFromProto(const proto::KernelRecord& record) {
   if (!kernel.ok()) return kernel;
   kernel->name = record.name();
   kernel->kind = record.kind();
+  if (record.count() < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(record.name(), " occurs ", record.count(), " times"));
+  }
   kernel->count = record.count();
   kernel->compiler_choice = std::nullopt;
   if (!record.has_compiler_choice()) return kernel;
@@ -121,7 +130,12 @@ absl::StatusOr<Kernel> KernelFromProto(const proto::KernelRecord& record) {
   if (!bounds.ok()) return bounds.status();
   kernel->compiler_choice = CompilerChoice{*std::move(bounds), std::nullopt};
   if (record.compiler_choice().has_estimated_cycles()) {
-    kernel->compiler_choice->estimated_cycles = record.compiler_choice().estimated_cycles();
+    const int64_t cycles = record.compiler_choice().estimated_cycles();
+    if (cycles < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a compiler's estimate of ", cycles, " cycles"));
+    }
+    kernel->compiler_choice->estimated_cycles = cycles;
   }
   return kernel;
 }
@@ -172,8 +186,14 @@ absl::StatusOr<RecordedConfig> RecordedConfigFromProto(const proto::ConfigRecord
     return absl::InvalidArgumentError("a configuration without runs");
   }
   recorded.is_default = record.is_default();
-  if (record.has_compile_seconds()) recorded.compile_seconds = record.compile_seconds();
+  if (record.has_compile_seconds()) {
+    absl::Status status = CheckSeconds(record.compile_seconds(), "a compilation");
+    if (!status.ok()) return status;
+    recorded.compile_seconds = record.compile_seconds();
+  }
   if (record.has_compiler_estimate_seconds()) {
+    absl::Status status = CheckSeconds(record.compiler_estimate_seconds(), "a compiler's estimate");
+    if (!status.ok()) return status;
     recorded.compiler_estimate_seconds = record.compiler_estimate_seconds();
   }
   return recorded;

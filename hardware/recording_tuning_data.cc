@@ -8,8 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "hardware/recording_forms.h"
-#include "hardware/wire_scanner.h"
 #include "hlo/module.h"
+#include "hlo/proto_bytes.h"
+#include "hlo/verifier.h"
+#include "hlo/wire_scanner.h"
 #include "proto/tuning_data.pb.h"
 
 namespace autotune {
@@ -123,8 +125,8 @@ class ModuleReader {
 
   absl::StatusOr<Kernel> ReadKernel() const {
     proto::HloModuleProto proto;
-    if (!proto.ParseFromArray(module_bytes_.data(), static_cast<int>(module_bytes_.size()))) {
-      return absl::InvalidArgumentError("its HLO module cannot be parsed");
+    if (absl::Status status = ParseProtoBytes(module_bytes_, &proto); !status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("its HLO module ", status.message()));
     }
     if (proto.computations().empty()) return absl::InvalidArgumentError("it holds no HLO module");
     return KernelOfRecordedModule(proto);
@@ -132,10 +134,9 @@ class ModuleReader {
 
   absl::StatusOr<RecordedConfig> ReadRunAt(size_t i) const {
     proto::ConfigProfile run;
-    const absl::string_view payload = runs_[i].payload;
-    if (!run.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
+    if (absl::Status status = ParseProtoBytes(runs_[i].payload, &run); !status.ok()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("run ", i, " at byte ", runs_[i].offset, " cannot be parsed"));
+          absl::StrCat("run ", i, " at byte ", runs_[i].offset, " ", status.message()));
     }
     absl::StatusOr<RecordedConfig> recorded = ReadRun(run, static_cast<int64_t>(i));
     if (recorded.ok()) return recorded;
@@ -153,10 +154,10 @@ class ModuleReader {
     }
     const size_t header = static_cast<size_t>(field.payload.data() - module_.bytes.data()) -
                           (field.offset - module_.offset);
-    const char* start = field.payload.data() - header;
-    if (!message.ParseFromArray(start, static_cast<int>(field.payload.size() + header))) {
+    const absl::string_view whole(field.payload.data() - header, field.payload.size() + header);
+    if (absl::Status status = ParseProtoBytes(whole, &message); !status.ok()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("config_index_to_node at byte ", field.offset, " cannot be parsed"));
+          absl::StrCat("config_index_to_node at byte ", field.offset, " ", status.message()));
     }
     node_ids_.insert(node_ids_.end(), message.config_index_to_node().begin(),
                      message.config_index_to_node().end());
@@ -203,6 +204,7 @@ absl::StatusOr<Kernel> KernelOfRecordedModule(const proto::HloModuleProto& proto
   absl::StatusOr<std::unique_ptr<HloModule>> built = HloModule::FromProto(proto);
   if (!built.ok()) return built.status();
   const std::shared_ptr<const HloModule> module = *std::move(built);
+  if (absl::Status status = VerifyStatus(*module, ""); !status.ok()) return status;
   absl::StatusOr<Kernel> kernel = KernelFromModule(module);
   if (kernel.ok()) return kernel;
   Kernel program;

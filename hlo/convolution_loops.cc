@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "hlo/element_type.h"
+#include "hlo/int_math.h"
 #include "hlo/tile_geometry_builder.h"
 
 namespace autotune {
@@ -203,10 +204,12 @@ void LoopBuilder::SetSpatialWindows(const Spatial& s) {
   in.divisor = std::max<int64_t>(1, s.window.base_dilation());
   in.padding_low = std::max<int64_t>(0, s.window.padding_low()) / in.divisor;
   // What the last window really reaches beyond the input, which may be less than the padding.
-  const int64_t reach = (s.output_extent - 1) * in.stride + (s.kernel_extent - 1) * in.dilation +
-                        1 - s.window.padding_low();
-  const int64_t dilated_input = (s.input_extent - 1) * in.divisor + 1;
-  in.padding_high = std::max<int64_t>(0, reach - dilated_input) / in.divisor;
+  const int64_t window_reach = SaturatingAdd(SaturatingMultiply(s.output_extent - 1, in.stride),
+                                             SaturatingMultiply(s.kernel_extent - 1, in.dilation));
+  const int64_t last_input = SaturatingMultiply(s.input_extent - 1, in.divisor);
+  const int64_t beyond =
+      SaturatingSubtract(SaturatingSubtract(window_reach, s.window.padding_low()), last_input);
+  in.padding_high = std::max<int64_t>(0, beyond) / in.divisor;
 }
 
 void LoopBuilder::SetWindows() {

@@ -7,6 +7,7 @@
 
 #include "hlo/cost_analysis.h"
 #include "hlo/instruction.h"
+#include "hlo/int_math.h"
 
 namespace autotune {
 namespace {
@@ -23,9 +24,6 @@ struct SpatialExtents {
   int64_t kernel;
   int64_t output;
 };
-
-int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-int64_t CeilDivide(int64_t a, int64_t b) { return -FloorDivide(-a, b); }
 
 // The smallest x >= from with x * step = target (mod modulus), or -1 if there is none.
 // REQUIRES: from >= 0, step >= 1, modulus >= 1.
@@ -56,9 +54,9 @@ int64_t ValidOutputs(const proto::WindowDimension& window, const SpatialExtents&
   const int64_t stride = std::max<int64_t>(1, window.stride());
   const int64_t base_dilation = std::max<int64_t>(1, window.base_dilation());
   const int64_t shift = window.padding_low() - k * std::max<int64_t>(1, window.window_dilation());
-  const int64_t first = std::max<int64_t>(0, CeilDivide(shift, stride));
-  const int64_t last = std::min(extents.output - 1,
-                                FloorDivide((extents.input - 1) * base_dilation + shift, stride));
+  const int64_t first = std::max<int64_t>(0, CeilDiv(shift, stride));
+  const int64_t last =
+      std::min(extents.output - 1, FloorDiv((extents.input - 1) * base_dilation + shift, stride));
   if (extents.input < 1 || first > last) return 0;
   if (base_dilation == 1) return last - first + 1;
   const int64_t start = FirstCongruent(first, stride, shift, base_dilation);

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "hlo/lexer.h"
 #include "hlo/read_module.h"
+#include "hlo/wire_scanner.h"
 
 namespace autotune {
 namespace {
@@ -15,65 +16,22 @@ constexpr size_t kTextSample = 4096;
 // be one.
 class WireReader {
  public:
-  explicit WireReader(absl::string_view bytes) : rest_(bytes) {}
+  explicit WireReader(absl::string_view bytes) : scanner_(bytes) {}
 
   // Moves to the next field; false at the end or at an error.
   bool Next() {
-    uint64_t tag;
-    if (rest_.empty() || !Varint(&tag)) return false;
-    number_ = tag >> 3;
-    type_ = static_cast<int>(tag & 7);
-    payload_ = {};
-    uint64_t size;
-    switch (type_) {
-      case 0:
-        return Varint(&value_);
-      case 1:
-        return Skip(8);
-      case 2:
-        if (!Varint(&size) || size > rest_.size()) return Fail();
-        payload_ = rest_.substr(0, size);
-        rest_.remove_prefix(size);
-        return number_ != 0 || Fail();
-      case 5:
-        return Skip(4);
-      default:
-        return Fail();
-    }
+    const absl::StatusOr<bool> more = scanner_.Next(&field_);
+    return more.ok() && *more;
   }
 
-  uint64_t number() const { return number_; }
-  bool is_bytes() const { return type_ == 2; }
-  absl::string_view payload() const { return payload_; }
-  bool failed() const { return failed_; }
+  size_t number() const { return static_cast<size_t>(field_.number); }
+  bool is_bytes() const { return field_.wire_type == 2; }
+  // Empty unless is_bytes().
+  absl::string_view payload() const { return is_bytes() ? field_.payload : absl::string_view(); }
 
  private:
-  bool Fail() {
-    failed_ = true;
-    return false;
-  }
-  bool Skip(size_t size) {
-    if (rest_.size() < size) return Fail();
-    rest_.remove_prefix(size);
-    return number_ != 0 || Fail();
-  }
-  bool Varint(uint64_t* value) {
-    *value = 0;
-    for (unsigned shift = 0; shift < 70 && !rest_.empty(); shift += 7) {
-      const uint8_t byte = static_cast<uint8_t>(rest_[0]);
-      rest_.remove_prefix(1);
-      *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) return true;
-    }
-    return Fail();
-  }
-
-  absl::string_view rest_;
-  absl::string_view payload_;
-  uint64_t number_ = 0;
-  uint64_t value_ = 0;
-  int type_ = 0;
-  bool failed_ = false;
+  WireScanner scanner_;
+  WireField field_;
 };
 
 bool IsPrintable(absl::string_view text) {

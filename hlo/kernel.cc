@@ -1,13 +1,13 @@
 #include "hlo/kernel.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "hlo/int_math.h"
 #include "hlo/kernel_choice.h"
 #include "hlo/kernel_hash.h"
 #include "hlo/kernel_kind.h"
@@ -24,16 +24,6 @@ struct Visits {
   // Whether only asynchronous operations run it: plain copies there are the DMA engine's work.
   bool only_async = true;
 };
-
-int64_t SaturatingMultiply(int64_t a, int64_t b) {
-  int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
-}
-
-int64_t SaturatingAdd(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
-}
 
 // True for operations whose called computations hold kernels of their own.
 bool IsControlFlow(HloOpcode opcode) {

@@ -101,7 +101,6 @@ class Lexer {
 
   // Offsets into the text: where the current token begins, and where scanning goes on.
   size_t offset() const { return static_cast<size_t>(start_ - begin_); }
-  size_t end_offset() const { return static_cast<size_t>(position_ - begin_); }
   // The raw characters of the current token.
   absl::string_view raw() const { return {start_, static_cast<size_t>(position_ - start_)}; }
   absl::string_view source() const { return {begin_, static_cast<size_t>(end_ - begin_)}; }

@@ -3,21 +3,23 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 
-#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "hlo/parser.h"
 #include "hlo/printer.h"
+#include "hlo/proto_bytes.h"
+#include "hlo/read_file.h"
 
 namespace autotune {
 namespace {
 
 using google::protobuf::Arena;
+
+constexpr absl::string_view kPackage = "autotune.proto.";
 
 constexpr std::pair<HloFormat, absl::string_view> kFormatNames[] = {
     {HloFormat::kAuto, "auto"},           {HloFormat::kText, "hlo"},
@@ -50,14 +52,16 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   std::string message_;
 };
 
+// The content as a message of the given type; `name` names it in errors.
 template <typename Message>
-Message* ParseBinary(absl::string_view content, Arena* arena) {
+absl::StatusOr<Message*> ParseBinary(absl::string_view content, const std::string& name,
+                                     Arena* arena) {
   Message* message = Arena::CreateMessage<Message>(arena);
-  if (content.size() > std::numeric_limits<int>::max()) return nullptr;
-  // The status tells what is wrong; Protobuf would print it as well.
-  const google::protobuf::LogSilencer silencer;
-  const bool ok = message->ParseFromArray(content.data(), static_cast<int>(content.size()));
-  return ok ? message : nullptr;
+  const absl::Status status = ParseProtoBytes(content, message);
+  if (status.ok()) return message;
+  return Error(
+      name, absl::StrCat("read as ", message->GetTypeName().substr(kPackage.size()),
+                         ", the content ", status.message(), " (truncated, or of another kind?)"));
 }
 
 absl::StatusOr<proto::HloModuleProto*> ParseTextProto(const std::string& content,
@@ -85,30 +89,23 @@ absl::StatusOr<proto::HloModuleProto*> ParseTextProto(const std::string& content
 absl::StatusOr<proto::HloModuleProto*> ParseProto(const std::string& content,
                                                   const std::string& name, HloFormat format,
                                                   Arena* arena) {
-  const auto undecodable = [&](absl::string_view message) {
-    return Error(name, absl::StrCat("the content cannot be decoded as a ", message,
-                                    " (truncated, or of another kind?)"));
-  };
   switch (format) {
-    case HloFormat::kModuleProto: {
-      auto* module = ParseBinary<proto::HloModuleProto>(content, arena);
-      if (module == nullptr) return undecodable("HloModuleProto");
-      return module;
-    }
+    case HloFormat::kModuleProto:
+      return ParseBinary<proto::HloModuleProto>(content, name, arena);
     case HloFormat::kHloProto: {
-      auto* proto = ParseBinary<proto::HloProto>(content, arena);
-      if (proto == nullptr) return undecodable("HloProto");
-      return proto->mutable_hlo_module();
+      auto proto = ParseBinary<proto::HloProto>(content, name, arena);
+      if (!proto.ok()) return proto.status();
+      return (*proto)->mutable_hlo_module();
     }
     case HloFormat::kSnapshot: {
-      auto* snapshot = ParseBinary<proto::HloSnapshot>(content, arena);
-      if (snapshot == nullptr) return undecodable("HloSnapshot");
-      return snapshot->mutable_hlo()->mutable_hlo_module();
+      auto snapshot = ParseBinary<proto::HloSnapshot>(content, name, arena);
+      if (!snapshot.ok()) return snapshot.status();
+      return (*snapshot)->mutable_hlo()->mutable_hlo_module();
     }
     case HloFormat::kWithConfig: {
-      auto* proto = ParseBinary<proto::HloModuleProtoWithConfig>(content, arena);
-      if (proto == nullptr) return undecodable("HloModuleProtoWithConfig");
-      return proto->mutable_hlo_module();
+      auto proto = ParseBinary<proto::HloModuleProtoWithConfig>(content, name, arena);
+      if (!proto.ok()) return proto.status();
+      return (*proto)->mutable_hlo_module();
     }
     default:
       return ParseTextProto(content, name, arena);
@@ -174,7 +171,7 @@ absl::StatusOr<ReadModuleResult> ReadModule(std::string content, const std::stri
 
 absl::StatusOr<ReadModuleResult> ReadModuleFile(const std::string& path,
                                                 const ReadOptions& options) {
-  absl::StatusOr<std::string> content = ReadFileContent(path);
+  absl::StatusOr<std::string> content = ReadWholeFile(path);
   if (!content.ok()) return content.status();
   return ReadModule(*std::move(content), path == "-" ? "<stdin>" : path, options);
 }

@@ -58,10 +58,6 @@ absl::StatusOr<ReadModuleResult> ReadModule(std::string content, const std::stri
 absl::StatusOr<ReadModuleResult> ReadModuleFile(const std::string& path,
                                                 const ReadOptions& options = {});
 
-// The whole file; "-" is standard input. NotFound, PermissionDenied, FailedPrecondition for a
-// directory, or Unknown.
-absl::StatusOr<std::string> ReadFileContent(const std::string& path);
-
 // The files that an argument of a command stands for, sorted: the argument itself if it is a file
 // or
 // "-", the files in a directory (and below) whose content is a module, and what a pattern with `*`,

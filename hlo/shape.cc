@@ -4,21 +4,12 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/int_math.h"
 
 namespace autotune {
 namespace {
 
 constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
-
-int64_t SaturatingAdd(int64_t a, int64_t b) {
-  int64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? kMaxInt64 : sum;
-}
-
-int64_t SaturatingMultiply(int64_t a, int64_t b) {
-  int64_t product;
-  return __builtin_mul_overflow(a, b, &product) ? kMaxInt64 : product;
-}
 
 }  // namespace
 

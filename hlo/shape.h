@@ -48,8 +48,6 @@ class Shape {
 
   bool IsArray() const { return IsArrayType(element_type_); }
   bool IsTuple() const { return element_type_ == proto::TUPLE; }
-  bool IsToken() const { return element_type_ == proto::TOKEN; }
-  bool IsOpaque() const { return element_type_ == proto::OPAQUE_TYPE; }
   bool IsBuffer() const { return element_type_ == proto::BUFFER; }
   bool IsScalar() const { return IsArray() && dimensions_.empty(); }
 
@@ -76,7 +74,6 @@ class Shape {
   const Layout& layout() const { return *layout_; }
   Layout& mutable_layout() { return *layout_; }
   void set_layout(Layout layout) { layout_ = std::move(layout); }
-  void clear_layout() { layout_.reset(); }
   // Gives every array within this shape that has no layout the default one.
   void SetDefaultLayouts();
 

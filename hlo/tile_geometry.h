@@ -63,6 +63,9 @@ struct TileLoop {
 // The largest number of loops and of dimensions that kernels may have.
 inline constexpr int kMaxTileLoops = 16;
 
+// The most tiles along one dimension: beyond what the memory of any device holds.
+inline constexpr int64_t kMaxTilesOfDimension = int64_t{1} << 30;
+
 // A buffer outside the kernel: a parameter of the kernel or an array of its result.
 struct TileOperand {
   bool is_output = false;
@@ -145,7 +148,8 @@ struct TileEvaluation {
 class TileGeometry {
  public:
   // `kernel_module` is the module of a Kernel: parameters and one operation in its entry
-  // computation. Fails with InvalidArgument if it is anything else, and with Unimplemented for an
+  // computation. Fails with InvalidArgument if it is anything else or if the hero has more than
+  // kMaxTilesOfDimension tiles along a dimension, and with Unimplemented for an
   // operation that is not tiled this way (sort, scatter, custom calls, ...).
   static absl::StatusOr<TileGeometry> Create(const HloModule& kernel_module);
 
@@ -168,7 +172,11 @@ class TileGeometry {
 
   // The bounds that the compiler considers along a dimension, descending: ceil(tiles / n) for
   // n = 1, 2, ...; for the contracted dimension of a convolution only multiples of 128 elements, or
-  // all of it. For a tied kernel dimension every value that it may take.
+  // all of it. For a tied kernel dimension every value that it may take. Where a copy moves a
+  // dimension from one place of the layout to another, or a contracted dimension lies differently
+  // in both factors, also those in steps of the largest tile that an operand has along it: libtpu
+  // 0.0.52 chooses 128 rows of a copy whose operand has them in lanes, and a contraction of 121 * 8
+  // where both factors have it in sublanes.
   std::vector<int64_t> CanonicalOutputBounds(int position) const;
   std::vector<int64_t> CanonicalKernelBounds(int position) const;
 
@@ -187,7 +195,7 @@ class TileGeometry {
   // Null unless the hero is a convolution.
   const MatrixWork* matrix_work() const { return matrix_work_ ? &*matrix_work_ : nullptr; }
 
-  // REQUIRES: Check(bounds).ok(). Reuses the memory of *result.
+  // REQUIRES: Check(bounds).ok(). Reuses the memory of *result. Counts that leave int64 saturate.
   void Evaluate(const TileBounds& bounds, TileEvaluation* result) const;
   TileEvaluation Evaluate(const TileBounds& bounds) const;
 
@@ -198,6 +206,17 @@ class TileGeometry {
  private:
   friend class TileGeometryBuilder;
   TileGeometry() = default;
+
+  // Why bounds do not fit: the first reason found.
+  struct Misfit {
+    enum Kind { kNone, kOutput, kKernel, kTied } kind = kNone;
+    int position = -1;  // of a tied kernel bound
+  };
+  Misfit FindMisfit(const TileBounds& bounds) const;
+  std::vector<int64_t> TiedKernelBounds(int position) const;
+  // The largest layout tile that an operand has along a loop, in tiles of what the loop advances
+  // by: the compiler cuts no tile of any operand.
+  int64_t Granule(size_t loop) const;
 
   void SetSteps(const TileBounds& bounds, TileEvaluation* result) const;
   void AddOperand(const TileOperand& operand, TileEvaluation* result) const;

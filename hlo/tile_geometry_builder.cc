@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "hlo/computation.h"
 #include "hlo/convolution_loops.h"
+#include "hlo/int_math.h"
 #include "hlo/tile_hero.h"
 
 namespace autotune {
@@ -40,8 +41,8 @@ int64_t BitsPerElement(const Shape& shape) {
 
 int64_t TileBytes(const Shape& shape) {
   int64_t elements = 1;
-  for (const int64_t extent : TileExtents(shape)) elements *= extent;
-  return std::max<int64_t>(1, elements * BitsPerElement(shape) / 8);
+  for (const int64_t extent : TileExtents(shape)) elements = SaturatingMultiply(elements, extent);
+  return std::max<int64_t>(1, SaturatingMultiply(elements, BitsPerElement(shape)) / 8);
 }
 
 // Operations that cost nothing by themselves.
@@ -69,7 +70,7 @@ int64_t RegisterExtent(int64_t rank, int64_t position) {
 int64_t WindowVolume(const HloInstruction& instruction) {
   int64_t volume = 1;
   for (const auto& dimension : instruction.attributes().window().dimensions()) {
-    volume *= std::max<int64_t>(1, dimension.size());
+    volume = SaturatingMultiply(volume, std::max<int64_t>(1, dimension.size()));
   }
   return volume;
 }
@@ -80,7 +81,8 @@ int64_t CombinedElements(const HloInstruction& instruction) {
     const auto& numbers = instruction.attributes().convolution_dimension_numbers();
     const Shape& kernel = instruction.operand(1).shape();
     const int64_t features = numbers.kernel_input_feature_dimension();
-    return WindowVolume(instruction) * (features < kernel.rank() ? kernel.dimensions(features) : 1);
+    return SaturatingMultiply(WindowVolume(instruction),
+                              features < kernel.rank() ? kernel.dimensions(features) : 1);
   }
   return 1;
 }
@@ -97,7 +99,7 @@ std::vector<BoundDim> PhysicalBoundDims(const Shape& shape) {
     dim.elements = std::max<int64_t>(1, shape.dimensions(layout.minor_to_major[rank - 1 - p]));
     const size_t from_minor = rank - 1 - p;
     if (from_minor < tile.size()) dim.tile = tile[tile.size() - 1 - from_minor];
-    dim.tiles = (dim.elements + dim.tile - 1) / dim.tile;
+    dim.tiles = CeilDiv(dim.elements, dim.tile);
   }
   return dims;
 }
@@ -184,7 +186,7 @@ absl::Status TileGeometryBuilder::BuildReduceWindow() {
       in.loops.push_back(static_cast<int8_t>(index));
       in.stride = stride;
       in.dilation = 0;
-      in.halo = (size - 1) * std::max<int64_t>(1, w.window_dilation());
+      in.halo = SaturatingMultiply(size - 1, std::max<int64_t>(1, w.window_dilation()));
       in.divisor = std::max<int64_t>(1, w.base_dilation());
       in.padding_low = std::max<int64_t>(0, w.padding_low());
       in.padding_high = std::max<int64_t>(0, w.padding_high());
@@ -270,7 +272,7 @@ TileOperand MakeOperand(const Shape& shape, const Windows* windows) {
   operand.dims = PhysicalWindows(logical, shape);
   operand.total_bytes = operand.tile_bytes;
   for (const WindowDim& dim : operand.dims) {
-    operand.total_bytes *= (dim.elements + dim.tile - 1) / dim.tile;
+    operand.total_bytes = SaturatingMultiply(operand.total_bytes, CeilDiv(dim.elements, dim.tile));
     operand.loop_mask |= dim.LoopMask();
   }
   return operand;
@@ -354,9 +356,23 @@ void TileGeometryBuilder::AddOps() {
   }
 }
 
+// No device holds such a dimension, and listing its bounds would take minutes.
+absl::Status TileGeometryBuilder::CheckExtents() const {
+  for (const auto* dims : {&geometry_.output_dims_, &geometry_.kernel_dims_}) {
+    for (const BoundDim& dim : *dims) {
+      if (dim.tiles <= kMaxTilesOfDimension) continue;
+      return absl::InvalidArgumentError(absl::StrCat(hero_->name(), " has a dimension of ",
+                                                     dim.elements, " elements, more than ",
+                                                     kMaxTilesOfDimension, " tiles"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TileGeometry> TileGeometryBuilder::Build() && {
   if (const absl::Status status = FindHero(); !status.ok()) return status;
   if (const absl::Status status = BuildLoops(); !status.ok()) return status;
+  if (const absl::Status status = CheckExtents(); !status.ok()) return status;
   propagation_.Run();
   SetHeroInput();
   AddOperands();

@@ -29,6 +29,7 @@ class TileGeometryBuilder {
   absl::Status BuildConvolution();
   absl::Status BuildReduceWindow();
   absl::Status BuildPlain(const Shape& shape);
+  absl::Status CheckExtents() const;
 
   void SetHeroInput();
   void AddOperands();

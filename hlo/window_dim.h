@@ -6,6 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
+#include "hlo/int_math.h"
 
 namespace autotune {
 
@@ -52,18 +53,20 @@ struct WindowDim {
     return dim;
   }
 
-  // The elements of the window, not clipped to the array. REQUIRES: steps has an entry per loop.
+  // The elements of the window, not clipped to the array; saturates. REQUIRES: steps has an entry
+  // per loop.
   int64_t Unclipped(absl::Span<const int64_t> steps) const {
     if (loops.empty()) return fixed > 0 ? fixed : elements;
     int64_t span = 0;
     if (convolved) {
-      span = (steps[static_cast<size_t>(loops[0])] - 1) * stride +
-             (steps[static_cast<size_t>(loops[1])] - 1) * dilation + halo + 1;
+      span = SaturatingAdd(SaturatingMultiply(Step(steps, 0) - 1, stride),
+                           SaturatingMultiply(Step(steps, 1) - 1, dilation));
+      span = SaturatingAdd(SaturatingAdd(span, halo), 1);
     } else {
       span = multiplier;
-      for (const int8_t loop : loops) span *= steps[static_cast<size_t>(loop)];
+      for (size_t i = 0; i < loops.size(); ++i) span = SaturatingMultiply(span, Step(steps, i));
     }
-    return divisor == 1 ? span : (span + divisor - 1) / divisor;
+    return divisor == 1 ? span : CeilDiv(span, divisor);
   }
 
   // The elements of the window, at most the whole dimension and at least one.
@@ -72,8 +75,17 @@ struct WindowDim {
   }
 
   // The same in layout tiles.
-  int64_t Tiles(absl::Span<const int64_t> steps) const {
-    return (Elements(steps) + tile - 1) / tile;
+  int64_t Tiles(absl::Span<const int64_t> steps) const { return CeilDiv(Elements(steps), tile); }
+
+  // The tiles of a full window in the mean over its positions: of a window with padding, what lies
+  // outside of the array does not count. REQUIRES: steps and trips have an entry per loop.
+  double MeanTiles(absl::Span<const int64_t> steps, absl::Span<const int64_t> trips) const {
+    if (!convolved || tile != 1) return static_cast<double>(Tiles(steps));
+    double positions = static_cast<double>(Step(trips, 0));
+    if (loops[1] != loops[0]) positions *= static_cast<double>(Step(trips, 1));
+    const double padding = static_cast<double>(padding_low) + static_cast<double>(padding_high);
+    return std::clamp(static_cast<double>(Unclipped(steps)) - padding / positions, 1.0,
+                      static_cast<double>(elements));
   }
 
   // Bit i is set if the window moves when loop i advances.
@@ -81,6 +93,11 @@ struct WindowDim {
     uint32_t mask = 0;
     for (const int8_t loop : loops) mask |= uint32_t{1} << static_cast<uint32_t>(loop);
     return mask;
+  }
+
+ private:
+  int64_t Step(absl::Span<const int64_t> steps, size_t i) const {
+    return steps[static_cast<size_t>(loops[i])];
   }
 };
 

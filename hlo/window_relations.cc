@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hlo/int_math.h"
 #include "hlo/layout.h"
 #include "hlo/shape.h"
 
@@ -48,8 +49,8 @@ std::optional<Windows> SliceOperand(const HloInstruction& instruction, const Win
   for (int d = 0; d < slices.size(); ++d) {
     WindowDim& dim = (*windows)[static_cast<size_t>(d)];
     const int64_t stride = std::max<int64_t>(1, slices[d].stride());
-    if (!dim.convolved) dim.multiplier *= stride;
-    dim.fixed *= stride;
+    if (!dim.convolved) dim.multiplier = SaturatingMultiply(dim.multiplier, stride);
+    dim.fixed = SaturatingMultiply(dim.fixed, stride);
   }
   return windows;
 }
@@ -60,16 +61,16 @@ WindowDim Merge(const Windows& windows, size_t begin, size_t end) {
   int64_t extent = 1;
   for (size_t d = begin; d < end; ++d) {
     const WindowDim& dim = windows[d];
-    extent *= dim.elements;
+    extent = SaturatingMultiply(extent, dim.elements);
     if (dim.loops.empty()) {
-      merged.multiplier *= dim.Elements({});
+      merged.multiplier = SaturatingMultiply(merged.multiplier, dim.Elements({}));
     } else if (dim.convolved) {
       // A halo along a part of a dimension has no closed form: take the whole dimension.
-      merged.multiplier *= dim.elements;
+      merged.multiplier = SaturatingMultiply(merged.multiplier, dim.elements);
     } else {
       merged.loops.insert(merged.loops.end(), dim.loops.begin(), dim.loops.end());
-      merged.multiplier *= dim.multiplier;
-      merged.divisor *= dim.divisor;
+      merged.multiplier = SaturatingMultiply(merged.multiplier, dim.multiplier);
+      merged.divisor = SaturatingMultiply(merged.divisor, dim.divisor);
     }
   }
   merged.elements = extent;
@@ -86,8 +87,9 @@ void Split(const WindowDim& merged, Extents extents, Windows* out) {
     if (extent == 1) {
       part = WindowDim::Whole(1);
     } else {
-      part.divisor *= std::max<int64_t>(minor, 1);
-      if (part.fixed > 0) part.fixed = (part.fixed + minor - 1) / std::max<int64_t>(minor, 1);
+      minor = std::max<int64_t>(minor, 1);
+      part.divisor = SaturatingMultiply(part.divisor, minor);
+      part.fixed = CeilDiv(part.fixed, minor);
     }
     out->push_back(part);
   }
@@ -136,8 +138,9 @@ std::optional<Windows> ReduceWindowOperand(const HloInstruction& instruction,
   if (!windows || window.dimensions_size() != operand.rank()) return windows;
   for (int64_t d = 0; d < operand.rank(); ++d) {
     WindowDim& dim = (*windows)[static_cast<size_t>(d)];
-    if (!dim.convolved)
-      dim.multiplier *= std::max<int64_t>(1, window.dimensions(static_cast<int>(d)).stride());
+    if (dim.convolved) continue;
+    const int64_t stride = window.dimensions(static_cast<int>(d)).stride();
+    dim.multiplier = SaturatingMultiply(dim.multiplier, std::max<int64_t>(1, stride));
   }
   return windows;
 }
@@ -212,9 +215,9 @@ Windows RegroupWindows(const Windows& windows, Extents from, Extents to) {
     int64_t product_to = j_end < to.size() ? to[j_end++] : 1;
     while (product_from != product_to) {
       if (product_from < product_to && i_end < from.size()) {
-        product_from *= from[i_end++];
+        product_from = SaturatingMultiply(product_from, from[i_end++]);
       } else if (j_end < to.size()) {
-        product_to *= to[j_end++];
+        product_to = SaturatingMultiply(product_to, to[j_end++]);
       } else {
         break;
       }

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "hardware/recording.h"
+#include "hlo/read_file.h"
 #include "hlo/read_module.h"
 #include "hlo/verifier.h"
 #include "nlohmann/json.hpp"
@@ -81,7 +82,7 @@ void CheckModule(std::string content, const ReadOptions& options, CheckedFile& f
 
 CheckedFile Check(const std::string& path, const ReadOptions& options) {
   CheckedFile file = {.path = path};
-  absl::StatusOr<std::string> content = ReadFileContent(path);
+  absl::StatusOr<std::string> content = ReadWholeFile(path);
   if (!content.ok()) {
     file.error = std::string(content.status().message());
   } else if (content->empty()) {

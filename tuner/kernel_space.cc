@@ -58,7 +58,7 @@ KernelSpace SpaceFromGeometry(const Kernel& kernel, const DeviceSpec& device) {
     return result;
   }
   absl::StatusOr<std::unique_ptr<TileSpace>> space =
-      CreateKernelTileSpace(*geometry, device.vmem_bytes);
+      CreateKernelTileSpace(*geometry, device);
   if (!space.ok()) {
     result.not_tuned = std::string(space.status().message());
     return result;

@@ -9,22 +9,6 @@
 #include "tuner/select_best.h"
 
 namespace autotune {
-namespace {
-
-// The samples of both, if both have some; else the one that has.
-Measurement Join(const Measurement& a, const Measurement& b) {
-  if (!b.ok()) return a;
-  if (!a.ok()) return b;
-  std::vector<double> samples(a.samples().begin(), a.samples().end());
-  samples.insert(samples.end(), b.samples().begin(), b.samples().end());
-  Measurement joined = Measurement::FromSamples(std::move(samples), a.source());
-  joined.compile_seconds = a.compile_seconds ? a.compile_seconds : b.compile_seconds;
-  joined.compiler_estimate_seconds =
-      a.compiler_estimate_seconds ? a.compiler_estimate_seconds : b.compiler_estimate_seconds;
-  return joined;
-}
-
-}  // namespace
 
 KernelState::KernelState(const Kernel& kernel, KernelSpace space, const CostModel* model)
     : kernel_(kernel), space_(std::move(space)), model_(space_.opaque ? nullptr : model) {
@@ -74,7 +58,7 @@ void KernelState::AddResults(absl::Span<const Observation> results) {
       results_.push_back(result);
     } else {
       Measurement& known = results_[it->second].measurement;
-      known = Join(known, result.measurement);
+      known = JoinMeasurements(known, result.measurement);
     }
   }
   if (search_ != nullptr) search_->Observe(results);

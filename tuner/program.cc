@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "hlo/opcode.h"
+#include "hlo/read_file.h"
 #include "hlo/read_module.h"
 #include "hlo/verifier.h"
 #include "tuner/command_status.h"
@@ -63,7 +64,7 @@ absl::StatusOr<std::string> OneFile(const std::string& argument) {
 absl::StatusOr<Program> Load(const std::string& argument) {
   absl::StatusOr<std::string> path = OneFile(argument);
   if (!path.ok()) return path.status();
-  absl::StatusOr<std::string> content = ReadFileContent(*path);
+  absl::StatusOr<std::string> content = ReadWholeFile(*path);
   if (!content.ok()) return content.status();
   if (content->empty())
     return absl::InvalidArgumentError(absl::StrCat(*path, ": the file is empty"));

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "hlo/parser.h"
 #include "hlo/printer.h"
+#include "hlo/read_file.h"
 #include "hlo/read_module.h"
 
 namespace autotune {
@@ -52,7 +53,7 @@ const std::string& Program() {
   static const std::string& text = *new std::string([] {
     const char* file = std::getenv("AUTOTUNE_BENCH_HLO");
     if (file == nullptr) return GeneratedProgram();
-    absl::StatusOr<std::string> content = ReadFileContent(file);
+    absl::StatusOr<std::string> content = ReadWholeFile(file);
     if (content.ok()) return *content;
     std::fprintf(stderr, "%s\n", std::string(content.status().message()).c_str());
     std::exit(2);

@@ -5,6 +5,7 @@
 
 #include "hlo/printer.h"
 #include "hlo/read_module.h"
+#include "tests/fuzz/fuzz_module.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string content(reinterpret_cast<const char*>(data), size);
@@ -15,6 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!read.ok()) continue;
     autotune::PrintHlo(*read->module);
     (void)autotune::WriteModule(*read->module, autotune::HloFormat::kHloProto);
+    autotune::ExploreModule(*read->module);
   }
   return 0;
 }

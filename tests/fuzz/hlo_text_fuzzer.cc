@@ -7,6 +7,7 @@
 
 #include "hlo/parser.h"
 #include "hlo/printer.h"
+#include "tests/fuzz/fuzz_module.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   autotune::ParseOptions options;
@@ -23,5 +24,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       autotune::HloModule::FromProto((*module)->ToProto(), options.keep_unknown);
   if (!from_proto.ok()) std::abort();
   autotune::PrintHlo(**module, autotune::PrintOptions::Canonical());
+  autotune::ExploreModule(**module);
   return 0;
 }

@@ -50,5 +50,23 @@ TEST(Measurement, NamesOfTimeSourcesComeBack) {
   EXPECT_EQ(TimeSourceFromName(""), std::nullopt);
 }
 
+TEST(Measurement, JoiningAddsSamplesAndATimeBeatsAFailure) {
+  Measurement a = Measurement::FromSamples({1, 2}, TimeSource::kEstimate);
+  Measurement b = Measurement::FromSamples({4}, TimeSource::kEstimate);
+  b.compile_seconds = 7;
+  b.method = "calls";
+  const Measurement both = JoinMeasurements(a, b);
+  EXPECT_EQ(std::vector<double>(both.samples().begin(), both.samples().end()),
+            (std::vector<double>{1, 2, 4}));
+  EXPECT_EQ(both.source(), TimeSource::kEstimate);
+  EXPECT_EQ(both.compile_seconds, 7);
+  EXPECT_EQ(both.method, "calls");
+  const Measurement failed = Measurement::FromFailure(FailureKind::kCrash, "first");
+  const Measurement again = Measurement::FromFailure(FailureKind::kTimeout, "second");
+  EXPECT_EQ(JoinMeasurements(failed, a).MedianSeconds(), 1.5);
+  EXPECT_EQ(JoinMeasurements(a, failed).MedianSeconds(), 1.5);
+  EXPECT_EQ(JoinMeasurements(failed, again).failure().message, "first");
+}
+
 }  // namespace
 }  // namespace autotune

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "hlo/printer.h"
 
 namespace autotune {
@@ -134,6 +136,11 @@ struct Rejection {
   // "LINE:COLUMN: message", or a part of it.
   std::string error;
 };
+
+// Without this, names of tests would be the bytes of pointers and differ from run to run.
+void PrintTo(const Rejection& rejection, std::ostream* out) {
+  *out << '"' << absl::CHexEscape(std::string(rejection.text).substr(0, 60)) << '"';
+}
 
 class RejectionTest : public ::testing::TestWithParam<Rejection> {};
 

@@ -98,7 +98,7 @@ TEST(ReadModuleTest, BadInputSaysWhatIsWrong) {
       {"module @jit_f {\n}", "StableHLO"},
       {"#loc = loc(unknown)\nmodule {", "jax.jit(f).lower(*args).as_text(\"hlo\")"},
       {recording.SerializeAsString(), "recording (TuningData)"},
-      {binary.substr(0, binary.size() - 4), "cannot be decoded as a HloModuleProto"},
+      {binary.substr(0, binary.size() - 4), "f: read as HloModuleProto, the content cannot be decoded"},
       {std::string("\x00\x01\x02\x03", 4), "looks like neither HLO text nor a protobuf"},
       {"hlo_module { name: 3 }", "f:"},
       {"HloModule m\nENTRY e { a = f32[] foo() }", "f:2:21: unknown opcode \"foo\""},
@@ -177,7 +177,7 @@ TEST_F(DirectoryTest, FindsTheModulesOfADump) {
   EXPECT_EQ(FindModuleFiles(directory_ + "/none*").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(FindModuleFiles(directory_ + "/none").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(ReadModuleFile(directory_ + "/none").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(ReadModuleFile(directory_).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(ReadModuleFile(directory_).status().code(), absl::StatusCode::kInvalidArgument);
   std::filesystem::remove_all(directory_ + "/sub");
   std::filesystem::remove(directory_ + "/module_0001.f.before_optimizations.txt");
   EXPECT_THAT(std::string(FindModuleFiles(directory_).status().message()),

@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hardware/atomic_file.h"
+#include "hardware/device_spec.h"
 #include "hardware/recording.h"
 #include "hlo/module.h"
 #include "hlo/parser.h"
@@ -22,7 +23,7 @@
 namespace autotune {
 namespace {
 
-constexpr int64_t kVmemBytes = int64_t{16} << 20;  // TPU v3
+DeviceSpec TpuV3() { return *FindDeviceSpec("tpu-v3"); }
 
 class KernelTileSpaceTest : public ::testing::Test {
  protected:
@@ -43,7 +44,7 @@ class KernelTileSpaceTest : public ::testing::Test {
   std::unique_ptr<TileSpace> SpaceOf(const RecordedKernel& recorded) const {
     auto geometry = TileGeometry::Create(*recorded.kernel().module);
     EXPECT_TRUE(geometry.ok()) << geometry.status();
-    auto space = CreateKernelTileSpace(*geometry, kVmemBytes);
+    auto space = CreateKernelTileSpace(*geometry, TpuV3());
     EXPECT_TRUE(space.ok()) << space.status();
     return *std::move(space);
   }
@@ -82,8 +83,10 @@ TEST_F(KernelTileSpaceTest, HasTheSizeOfTheConvolution) {
 TEST_F(KernelTileSpaceTest, ASmallVmemLeavesSmallTiles) {
   auto geometry = TileGeometry::Create(*Find("fusion.232").kernel().module);
   ASSERT_TRUE(geometry.ok());
-  auto all = CreateKernelTileSpace(*geometry, kVmemBytes);
-  auto few = CreateKernelTileSpace(*geometry, 64 << 10);
+  auto all = CreateKernelTileSpace(*geometry, TpuV3());
+  DeviceSpec small = TpuV3();
+  small.kernel_vmem_bytes = 64 << 10;
+  auto few = CreateKernelTileSpace(*geometry, small);
   ASSERT_TRUE(all.ok() && few.ok());
   EXPECT_LT((*few)->Size(), (*all)->Size());
   EXPECT_GT((*few)->Size(), 0);
@@ -100,7 +103,7 @@ struct Share {
   std::string missed;     // the ones that are not contained, a line each
 };
 
-void AddProgram(const std::filesystem::path& path, int64_t vmem_bytes, Share& share) {
+void AddProgram(const std::filesystem::path& path, const DeviceSpec& device, Share& share) {
   absl::StatusOr<std::string> text = ReadWholeFile(path.string());
   ASSERT_TRUE(text.ok()) << text.status();
   auto module = ParseHloText(*std::move(text));
@@ -114,7 +117,7 @@ void AddProgram(const std::filesystem::path& path, int64_t vmem_bytes, Share& sh
       ++share.not_tiled;
       continue;
     }
-    auto space = CreateKernelTileSpace(*geometry, vmem_bytes);
+    auto space = CreateKernelTileSpace(*geometry, device);
     ASSERT_TRUE(space.ok()) << space.status();
     ++share.chosen;
     const Config choice(kernel.compiler_choice->bounds);
@@ -130,12 +133,13 @@ void AddProgram(const std::filesystem::path& path, int64_t vmem_bytes, Share& sh
   }
 }
 
-class CompilerChoiceTest : public ::testing::TestWithParam<std::pair<const char*, int64_t>> {};
+class CompilerChoiceTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CompilerChoiceTest, IsInTheSpace) {
   const std::filesystem::path folder = absl::StrCat(AUTOTUNE_SHARED_DIR, "/data/programs");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no recorded programs";
-  const auto [suffix, vmem_mebibytes] = GetParam();
+  const std::string suffix = GetParam();
+  const DeviceSpec device = *FindDeviceSpec(suffix);
   std::vector<std::filesystem::path> programs;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (absl::EndsWith(entry.path().string(), absl::StrCat(".", suffix, ".hlo"))) {
@@ -144,7 +148,7 @@ TEST_P(CompilerChoiceTest, IsInTheSpace) {
   }
   std::sort(programs.begin(), programs.end());
   Share share;
-  for (const auto& program : programs) AddProgram(program, vmem_mebibytes << 20, share);
+  for (const auto& program : programs) AddProgram(program, device, share);
   RecordProperty("chosen", std::to_string(share.chosen));
   RecordProperty("contained", std::to_string(share.contained));
   std::cout << share.contained << " of " << share.chosen << " tiles; " << share.not_tiled
@@ -156,9 +160,8 @@ TEST_P(CompilerChoiceTest, IsInTheSpace) {
       << share.missed;
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, CompilerChoiceTest,
-                         ::testing::Values(std::pair("v3", 16), std::pair("v5e", 128)),
-                         [](const auto& test) { return std::string(test.param.first); });
+INSTANTIATE_TEST_SUITE_P(Programs, CompilerChoiceTest, ::testing::Values("v3", "v5e"),
+                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace autotune

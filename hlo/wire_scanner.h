@@ -1,5 +1,5 @@
-#ifndef AUTOTUNE_HARDWARE_WIRE_SCANNER_H_
-#define AUTOTUNE_HARDWARE_WIRE_SCANNER_H_
+#ifndef AUTOTUNE_HLO_WIRE_SCANNER_H_
+#define AUTOTUNE_HLO_WIRE_SCANNER_H_
 
 #include <cstdint>
 
@@ -41,4 +41,4 @@ class WireScanner {
 
 }  // namespace autotune
 
-#endif  // AUTOTUNE_HARDWARE_WIRE_SCANNER_H_
+#endif  // AUTOTUNE_HLO_WIRE_SCANNER_H_

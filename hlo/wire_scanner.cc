@@ -1,4 +1,4 @@
-#include "hardware/wire_scanner.h"
+#include "hlo/wire_scanner.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"

@@ -1,0 +1,122 @@
+// What a fusion costs: its operations, and what it reads and writes as a whole.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "hlo/cost_visitor.h"
+
+namespace autotune {
+
+// What the users of a fusion's parameter read of it. Users that read the whole share one reading,
+// but for broadcasts and reshapes, as XLA counts it.
+double CostVisitor::ParameterReadBytes(const HloInstruction& parameter) {
+  if (parameter.shape().IsTuple()) {
+    double bytes = 0;
+    for (const HloInstruction* user : parameter.users()) {
+      if (user->opcode() == HloOpcode::kGetTupleElement) bytes += ParameterReadBytes(*user);
+    }
+    return bytes;
+  }
+  const double whole = CostBytes(parameter.shape());
+  double bytes = 0;
+  bool read_whole = false;
+  for (const HloInstruction* user : parameter.users()) {
+    const bool is_first_operand = user->operand_count() > 0 && &user->operand(0) == &parameter;
+    switch (user->opcode()) {
+      case HloOpcode::kFusion:
+        for (int64_t i = 0; i < user->operand_count(); ++i) {
+          if (&user->operand(i) == &parameter) bytes += analysis_.OperandBytes(*user, i);
+        }
+        break;
+      case HloOpcode::kSlice:
+        bytes += CostBytes(user->shape());
+        break;
+      case HloOpcode::kBroadcast:
+      case HloOpcode::kReshape:
+        bytes += whole;
+        break;
+      case HloOpcode::kDynamicSlice:
+        if (is_first_operand) {
+          bytes += CostBytes(user->shape());
+          break;
+        }
+        read_whole = true;
+        break;
+      case HloOpcode::kDynamicUpdateSlice:
+        // Its first operand is updated in place.
+        if (!is_first_operand) read_whole = true;
+        break;
+      default:
+        read_whole = true;
+    }
+  }
+  return bytes + (read_whole ? whole : 0);
+}
+
+// A custom fusion around a gather or scatter costs what that costs.
+bool CostVisitor::VisitCustomFusion(const HloInstruction& fusion) {
+  if (fusion.attributes().fusion_kind() != "kCustom") return false;
+  for (const HloInstruction* inner : fusion.called_computations()[0]->instructions()) {
+    if (inner->opcode() != HloOpcode::kGather && inner->opcode() != HloOpcode::kScatter) continue;
+    const CostAnalysis::InstructionCost& known = analysis_.Entry(*inner);
+    entry_->cost = known.cost;
+    entry_->output_bytes = known.output_bytes;
+    // XLA sets the inner operation's operands as if they were the fusion's, by number. A scatter
+    // leaves its indices alone.
+    const int64_t indices =
+        inner->opcode() == HloOpcode::kScatter ? inner->operand_count() / 2 : -1;
+    const int64_t operands = std::min(fusion.operand_count(), inner->operand_count());
+    for (int64_t i = 0; i < operands; ++i) {
+      if (i != indices) SetOperandBytes(i, analysis_.OperandBytes(*inner, i));
+    }
+    return true;
+  }
+  return false;
+}
+
+void CostVisitor::VisitFusion(const HloInstruction& fusion) {
+  if (VisitCustomFusion(fusion)) return;
+  const HloComputation& fused = *fusion.called_computations()[0];
+  Cost& cost = entry_->cost;
+  cost = analysis_.Of(fused);
+
+  // The result; an update in place writes its update only.
+  const auto written = [](const HloInstruction& value, const Shape& shape) {
+    const bool in_place =
+        value.opcode() == HloOpcode::kDynamicUpdateSlice && value.operand_count() > 1;
+    return CostBytes(in_place ? value.operand(1).shape() : shape);
+  };
+  const HloInstruction& root = fused.root();
+  double output_bytes = 0;
+  if (fusion.shape().IsArray()) {
+    output_bytes = written(root, fusion.shape());
+  } else {
+    for (size_t i = 0; i < fusion.shape().tuple_shapes().size(); ++i) {
+      const Shape& part = fusion.shape().tuple_shapes(static_cast<int64_t>(i));
+      const bool known = root.opcode() == HloOpcode::kTuple && part.IsArray() &&
+                         static_cast<int64_t>(i) < root.operand_count();
+      if (known) {
+        output_bytes += written(root.operand(static_cast<int64_t>(i)), part);
+      } else {
+        ForEachArray(part, [&](const Shape& array) { output_bytes += CostBytes(array); });
+      }
+    }
+  }
+  entry_->output_bytes = output_bytes;
+  cost.bytes_accessed = output_bytes;
+
+  for (const HloInstruction* instruction : fused.instructions()) {
+    const bool is_large_constant =
+        instruction->opcode() == HloOpcode::kConstant && instruction->shape().ElementsIn() > 1;
+    if (is_large_constant) cost.bytes_accessed += CostBytes(instruction->shape());
+  }
+  const int64_t parameters =
+      std::min<int64_t>(fusion.operand_count(), static_cast<int64_t>(fused.parameters().size()));
+  for (int64_t i = 0; i < parameters; ++i) {
+    const double bytes = analysis_.Entry(*fused.parameters()[i]).parameter_read_bytes;
+    SetOperandBytes(i, bytes);
+    cost.bytes_accessed += bytes;
+  }
+}
+
+}  // namespace autotune

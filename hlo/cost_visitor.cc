@@ -1,0 +1,336 @@
+// What each kind of operation costs, but for fusions.
+
+#include "hlo/cost_visitor.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "hlo/opcode.h"
+
+namespace autotune {
+namespace {
+
+double Elements(const Shape& shape) { return static_cast<double>(shape.ElementsIn()); }
+
+// Elements of an array, or of the first array of a tuple.
+double FirstElements(const Shape& shape) {
+  if (!shape.IsTuple()) return Elements(shape);
+  return shape.tuple_shapes().empty() ? 0 : FirstElements(shape.tuple_shapes(0));
+}
+
+bool IsTranscendental(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAcos:
+    case HloOpcode::kAcosh:
+    case HloOpcode::kAsin:
+    case HloOpcode::kAsinh:
+    case HloOpcode::kAtan2:
+    case HloOpcode::kAtanh:
+    case HloOpcode::kCbrt:
+    case HloOpcode::kCos:
+    case HloOpcode::kCosh:
+    case HloOpcode::kErf:
+    case HloOpcode::kExp:
+    case HloOpcode::kExpm1:
+    case HloOpcode::kLog:
+    case HloOpcode::kLog1p:
+    case HloOpcode::kLogistic:
+    case HloOpcode::kPower:
+    case HloOpcode::kRsqrt:
+    case HloOpcode::kSin:
+    case HloOpcode::kSinh:
+    case HloOpcode::kSqrt:
+    case HloOpcode::kTan:
+    case HloOpcode::kTanh:
+      return true;
+    default:
+      return false;
+  }
+}
+
+double WindowElements(const proto::Window& window) {
+  double elements = 1;
+  for (const proto::WindowDimension& dimension : window.dimensions()) {
+    elements *= static_cast<double>(dimension.size());
+  }
+  return elements;
+}
+
+// The bytes of a result: of a tuple, those of its arrays.
+double ResultBytes(const Shape& shape) {
+  if (!shape.IsTuple()) return CostBytes(shape);
+  double bytes = 0;
+  ForEachArray(shape, [&](const Shape& array) { bytes += CostBytes(array); });
+  return bytes;
+}
+
+// True for a transpose that leaves the elements where they are in memory.
+bool IsBitcast(const HloInstruction& transpose) {
+  const Shape& from = transpose.operand(0).shape();
+  const Shape& to = transpose.shape();
+  const auto dimensions = transpose.dimensions();
+  if (!from.has_layout() || !to.has_layout() || from.rank() != to.rank() ||
+      static_cast<int64_t>(dimensions.size()) != to.rank() ||
+      from.layout().tiles != to.layout().tiles) {
+    return false;
+  }
+  for (size_t i = 0; i < to.layout().minor_to_major.size(); ++i) {
+    const auto dimension = static_cast<size_t>(to.layout().minor_to_major[i]);
+    if (dimension >= dimensions.size() || i >= from.layout().minor_to_major.size() ||
+        dimensions[dimension] != from.layout().minor_to_major[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Four multiply-adds for each complex multiplication of a radix-2 transform, for each of its steps
+// along each dimension.
+double FftFlops(const HloInstruction& fft) {
+  double steps = 1;
+  for (int64_t length : fft.attributes().fft_length()) {
+    steps *= std::bit_width(static_cast<uint64_t>(std::max<int64_t>(1, length))) - 1;
+  }
+  return fft.operand_count() == 0 ? 0 : 8 * steps * FirstElements(fft.operand(0).shape());
+}
+
+double CeilLog2(double elements) {
+  const auto count = static_cast<uint64_t>(elements);
+  return count <= 1 ? 0 : std::bit_width(count - 1);
+}
+
+}  // namespace
+
+void CostVisitor::Visit(const HloComputation& computation) {
+  CostAnalysis::ComputationCost& result = analysis_.computations_[&computation];
+  result.first_instruction = static_cast<int64_t>(analysis_.instructions_.size());
+  analysis_.instructions_.resize(analysis_.instructions_.size() +
+                                 computation.instructions().size());
+  const bool is_fused = computation.IsFusionComputation();
+  Cost total;
+  int64_t index = result.first_instruction;
+  for (const HloInstruction* instruction : computation.instructions()) {
+    entry_ = &analysis_.instructions_[index++];
+    Visit(*instruction);
+    total += entry_->cost;
+  }
+  if (is_fused) {
+    for (const HloInstruction* parameter : computation.parameters()) {
+      analysis_.Entry(*parameter).parameter_read_bytes = ParameterReadBytes(*parameter);
+    }
+  }
+  // Not `result`: visiting may have moved the map's elements.
+  analysis_.computations_[&computation].total = total;
+}
+
+void CostVisitor::SetDefaultBytes(const HloInstruction& instruction) {
+  entry_->first_operand = static_cast<int64_t>(analysis_.operand_bytes_.size());
+  entry_->output_bytes = ResultBytes(instruction.shape());
+  entry_->cost.bytes_accessed = entry_->output_bytes;
+  for (const HloInstruction* operand : instruction.operands()) {
+    const double bytes = CostBytes(operand->shape());
+    analysis_.operand_bytes_.push_back(bytes);
+    entry_->cost.bytes_accessed += bytes;
+  }
+}
+
+void CostVisitor::VisitElementwise(const HloInstruction& instruction) {
+  const double elements = FirstElements(instruction.shape());
+  Cost& cost = entry_->cost;
+  (IsTranscendental(instruction.opcode()) ? cost.transcendentals : cost.flops) = elements;
+}
+
+void CostVisitor::Visit(const HloInstruction& instruction) {
+  SetDefaultBytes(instruction);
+  switch (instruction.opcode()) {
+    case HloOpcode::kConvolution:
+      entry_->cost.flops = ConvolutionFlops(instruction);
+      return;
+    case HloOpcode::kDot:
+    case HloOpcode::kRaggedDot:
+    case HloOpcode::kScaledDot:
+      entry_->cost.flops = DotFlops(instruction);
+      return;
+    case HloOpcode::kFft:
+      entry_->cost.flops = FftFlops(instruction);
+      return;
+    case HloOpcode::kRng:
+    case HloOpcode::kRngBitGenerator:
+      ForEachArray(instruction.shape(),
+                   [this](const Shape& array) { entry_->cost.transcendentals += Elements(array); });
+      return;
+    case HloOpcode::kSort: {
+      const double elements =
+          instruction.operand_count() > 0 ? Elements(instruction.operand(0).shape()) : 0;
+      entry_->cost.flops = elements * CeilLog2(elements);
+      return;
+    }
+    case HloOpcode::kSlice:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kGather:
+      return VisitSlicing(instruction);
+    case HloOpcode::kAllReduce:
+    case HloOpcode::kAllReduceStart:
+      return VisitAllReduce(instruction);
+    case HloOpcode::kReduceWindow:
+      return VisitReduceWindow(instruction);
+    case HloOpcode::kScatter:
+      return VisitScatter(instruction);
+    default:
+      break;
+  }
+  // A copy is element-wise, but computes nothing.
+  if (IsElementwise(instruction.opcode()) && instruction.opcode() != HloOpcode::kCopy) {
+    return VisitElementwise(instruction);
+  }
+  if (!instruction.called_computations().empty()) return VisitCalling(instruction);
+  VisitStructural(instruction);
+}
+
+// Instructions that move or forward values without calling anything.
+void CostVisitor::VisitStructural(const HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kConstant:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kDomain:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kAddDependency:
+      return SetNoTraffic(instruction);
+    case HloOpcode::kTuple: {
+      const double table = CostBytes(instruction.shape());
+      SetNoTraffic(instruction);
+      entry_->output_bytes = table;
+      entry_->cost.bytes_accessed = table;
+      return;
+    }
+    case HloOpcode::kTranspose:
+      if (instruction.operand_count() == 1 && IsBitcast(instruction)) SetNoTraffic(instruction);
+      return;
+    case HloOpcode::kCustomCall:
+      SetNoTraffic(instruction);
+      entry_->cost.unknown = 1;
+      return;
+    default:
+      return;
+  }
+}
+
+// Instructions whose cost follows from the computations that they call.
+void CostVisitor::VisitCalling(const HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kFusion:
+      return VisitFusion(instruction);
+    case HloOpcode::kConditional:
+      return VisitConditional(instruction);
+    case HloOpcode::kCall:
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kWhile:
+      entry_->cost = Cost();
+      for (const HloComputation* called : instruction.called_computations()) {
+        entry_->cost += analysis_.Of(*called);
+      }
+      return;
+    case HloOpcode::kMap:
+      return AddCalls(instruction, 0, Elements(instruction.shape()));
+    case HloOpcode::kReduce:
+      if (instruction.operand_count() == 0) return;
+      return AddCalls(
+          instruction, 0,
+          Elements(instruction.operand(0).shape()) - FirstElements(instruction.shape()));
+    case HloOpcode::kSelectAndScatter: {
+      if (instruction.operand_count() < 2) return;
+      const double sources = Elements(instruction.operand(1).shape());
+      AddCalls(instruction, 0, sources * (WindowElements(instruction.attributes().window()) - 1));
+      return AddCalls(instruction, 1, sources);
+    }
+    default:
+      return VisitStructural(instruction);
+  }
+}
+
+void CostVisitor::VisitConditional(const HloInstruction& conditional) {
+  Cost dearest;
+  for (const HloComputation* branch : conditional.called_computations()) {
+    const Cost& cost = analysis_.Of(*branch);
+    dearest.flops = std::max(dearest.flops, cost.flops);
+    dearest.transcendentals = std::max(dearest.transcendentals, cost.transcendentals);
+    dearest.bytes_accessed = std::max(dearest.bytes_accessed, cost.bytes_accessed);
+    dearest.unknown = std::max(dearest.unknown, cost.unknown);
+  }
+  entry_->cost = dearest;
+}
+
+void CostVisitor::VisitReduceWindow(const HloInstruction& instruction) {
+  const double outputs = FirstElements(instruction.shape());
+  const proto::Window& window = instruction.attributes().window();
+  double reductions = (WindowElements(window) - 1) * outputs;
+  // A window that spans a whole dimension from every position computes one reduction and repeats
+  // it, as a reduce followed by a broadcast would.
+  int reduced = 0, padded = 0, spanning = -1;
+  for (int i = 0; i < window.dimensions_size(); ++i) {
+    const proto::WindowDimension& dimension = window.dimensions(i);
+    reduced += dimension.size() != 1;
+    padded += dimension.padding_low() != 0 || dimension.padding_high() != 0;
+    const bool spans = dimension.size() != 1 && dimension.padding_low() != 0 &&
+                       dimension.padding_low() == dimension.padding_high() &&
+                       (dimension.size() - 1) / 2 == dimension.padding_low() &&
+                       dimension.size() % 2 == 1;
+    if (spans && spanning < 0) spanning = i;
+  }
+  const Shape& shape = instruction.shape();
+  if (reduced == 1 && padded == 1 && spanning >= 0 && shape.IsArray() && spanning < shape.rank() &&
+      window.dimensions(spanning).padding_low() == shape.dimensions(spanning) - 1) {
+    const double span = static_cast<double>(shape.dimensions(spanning));
+    reductions = outputs / span + (span - 1);
+  }
+  AddCalls(instruction, 0, reductions);
+}
+
+// A slice, gather or update touches only its part of the large operand.
+void CostVisitor::VisitSlicing(const HloInstruction& instruction) {
+  const bool is_update = instruction.opcode() == HloOpcode::kDynamicUpdateSlice;
+  const int64_t indices = is_update ? 2 : 1;
+  if (instruction.operand_count() < indices) return;
+  const double part = CostBytes(is_update ? instruction.operand(1).shape() : instruction.shape());
+  double index_bytes = 0;
+  if (indices < instruction.operand_count()) {
+    index_bytes = CostBytes(instruction.operand(indices).shape());
+    SetOperandBytes(indices, index_bytes);
+  }
+  SetOperandBytes(0, is_update ? 0 : part);
+  if (is_update) SetOperandBytes(1, part);
+  entry_->output_bytes = part;
+  entry_->cost.bytes_accessed = 2 * part + index_bytes;
+}
+
+void CostVisitor::VisitScatter(const HloInstruction& scatter) {
+  const int64_t arrays = scatter.operand_count() / 2;
+  if (arrays < 1 || scatter.operand_count() < 2 * arrays + 1) return;
+  double updates = 0;
+  for (int64_t i = 0; i < arrays; ++i) {
+    const double bytes = CostBytes(scatter.operand(arrays + 1 + i).shape());
+    SetOperandBytes(i, bytes);
+    SetOperandBytes(arrays + 1 + i, bytes);
+    updates += bytes;
+  }
+  entry_->cost.bytes_accessed = 3 * updates + CostBytes(scatter.operand(arrays).shape());
+  entry_->output_bytes = updates;
+  AddCalls(scatter, 0, Elements(scatter.operand(arrays + 1).shape()));
+}
+
+// Counted as the sum over two replicas.
+void CostVisitor::VisitAllReduce(const HloInstruction& all_reduce) {
+  double output_bytes = 0;
+  ForEachArray(all_reduce.shape(), [&](const Shape& array) {
+    entry_->cost.flops += Elements(array);
+    output_bytes += CostBytes(array);
+  });
+  entry_->cost.bytes_accessed += output_bytes - entry_->output_bytes;
+  entry_->output_bytes = output_bytes;
+}
+
+}  // namespace autotune

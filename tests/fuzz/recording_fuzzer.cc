@@ -1,0 +1,42 @@
+// Feeds arbitrary bytes to the readers of recordings. What they accept holds only modules that the
+// verifier accepts, can be written, and reads back to the same bytes.
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "hardware/recording.h"
+#include "hardware/recording_forms.h"
+#include "tests/fuzz/fuzz_module.h"
+
+namespace {
+
+void ExploreRecording(const autotune::Recording& recording) {
+  for (const autotune::RecordedKernel& kernel : recording.kernels()) {
+    if (!autotune::VerifyModule(*kernel.kernel().module, 1).empty()) std::abort();
+    autotune::ExploreKernel(kernel.kernel());
+    kernel.Best();
+    kernel.Default();
+    for (const autotune::RecordedConfig& config : kernel.configs()) {
+      (void)config.ToMeasurement(recording.origin().source);
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
+  // A small file may hold gigabytes of zeros; what is inside is explored uncompressed.
+  if (autotune::IsGzip(bytes)) return 0;
+  (void)autotune::Recording::LooksLikeRecording(bytes);
+  const absl::StatusOr<autotune::Recording> recording = autotune::Recording::Parse(bytes, "input");
+  if (!recording.ok()) return 0;
+  ExploreRecording(*recording);
+  const absl::StatusOr<std::string> written = autotune::WriteOwnForm(*recording);
+  if (!written.ok()) std::abort();
+  const absl::StatusOr<autotune::Recording> again = autotune::Recording::Parse(*written, "written");
+  if (!again.ok()) std::abort();
+  const absl::StatusOr<std::string> rewritten = autotune::WriteOwnForm(*again);
+  if (!rewritten.ok() || *rewritten != *written) std::abort();
+  return 0;
+}
