@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "hardware/aot_program.h"
+#include "hlo/dot_convolution.h"
 #include "hlo/fusion_apply.h"
 #include "hlo/fusion_graph.h"
 #include "hlo/tuning_site.h"
@@ -73,6 +74,10 @@ class Applier {
       bounds[assignment.hero] = &assignment.bounds;
     }
     proto::HloModuleProto module = program_;
+    for (const Assignment& assignment : assignments) {
+      // A dot would not hold a tile. Not found: it is none.
+      (void)MakeDotConvolution(assignment.hero, &module);
+    }
     for (proto::HloComputationProto& computation : *module.mutable_computations()) {
       for (proto::HloInstructionProto& instruction : *computation.mutable_instructions()) {
         const auto found = bounds.find(instruction.name());
@@ -142,7 +147,15 @@ class Applier {
     } else {
       kernel->detail = absl::StrJoin(reasons, "; ");
     }
-    for (const std::string& hero : heroes) assignments->push_back({hero, bounds, entry});
+    for (const std::string& hero : heroes) {
+      proto::HloModuleProto scratch = program_;
+      const absl::Status status = MakeDotConvolution(hero, &scratch);
+      if (status.ok() || absl::IsNotFound(status)) {
+        assignments->push_back({hero, bounds, entry});
+      } else {
+        Refuse({hero, bounds, entry}, std::string(status.message()));
+      }
+    }
   }
 
   // Appends those of `wanted` that the compiler obeys when they stand in the program together with

@@ -7,12 +7,16 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "gtest/gtest.h"
 #include "hardware/pjrt_discovery.h"
 #include "hardware/pjrt_plugin.h"
+#include "hlo/dot_convolution.h"
 #include "hlo/parser.h"
 
 namespace autotune {
@@ -158,6 +162,37 @@ TEST_P(PjrtBackendTest, CompilesAndSerializes) {
     EXPECT_GT(serialized->executable.size(), 100u);
   } else {
     EXPECT_FALSE(serialized.status().message().empty());
+  }
+}
+
+// hlo/dot_convolution.h writes dots as convolutions: they have to be the same.
+TEST_P(PjrtBackendTest, ADotAsAConvolutionGivesTheSame) {
+  for (const char* dot :
+       {"f32[8,4] dot(f32[8,16] parameter(0), f32[16,4] parameter(1)), lhs_contracting_dims={1}, "
+        "rhs_contracting_dims={0}",
+        "f32[8,4] dot(f32[16,8] parameter(0), f32[4,16] parameter(1)), lhs_contracting_dims={0}, "
+        "rhs_contracting_dims={1}",
+        "f32[3,8,4] dot(f32[3,8,16] parameter(0), f32[16,4] parameter(1)), "
+        "lhs_contracting_dims={2}, rhs_contracting_dims={0}",
+        "f32[2,5,8,9] dot(f32[2,8,5,16] parameter(0), f32[2,9,5,16] parameter(1)), "
+        "lhs_batch_dims={0,2}, lhs_contracting_dims={3}, rhs_batch_dims={0,2}, "
+        "rhs_contracting_dims={3}",
+        "f32[1,6,3,7,4] dot(f32[6,3,7,16,1] parameter(0), f32[1,16,6,4] parameter(1)), "
+        "lhs_batch_dims={4,0}, lhs_contracting_dims={3}, rhs_batch_dims={0,2}, "
+        "rhs_contracting_dims={1}"}) {
+    const std::vector<std::string> parts = absl::StrSplit(dot, absl::ByAnyChar("()"));
+    const std::string text =
+        absl::StrCat("HloModule m\nENTRY e {\n  a = ", parts[1],
+                     "(0)\n  b = ", absl::StripPrefix(parts[3], ", "), "(1)\n  ROOT d = ", parts[0],
+                     "(a, b)", parts[6], "\n}\n");
+    const auto program = Parse(text);
+    ASSERT_NE(program, nullptr);
+    proto::HloModuleProto changed = program->ToProto();
+    ASSERT_TRUE(MakeDotConvolution("d", &changed).ok()) << dot;
+    const absl::StatusOr<std::unique_ptr<HloModule>> convolution = HloModule::FromProto(changed);
+    ASSERT_TRUE(convolution.ok()) << convolution.status();
+    const absl::Status same = backend_->CompareResults(**convolution, *program);
+    EXPECT_TRUE(same.ok()) << dot << ": " << same;
   }
 }
 

@@ -1,0 +1,148 @@
+#include "hlo/dot_convolution.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "hlo/opcode.h"
+
+namespace autotune {
+namespace {
+
+using Dimensions = google::protobuf::RepeatedField<int64_t>;
+
+bool Has(const Dimensions& dimensions, int64_t dimension) {
+  return std::find(dimensions.begin(), dimensions.end(), dimension) != dimensions.end();
+}
+
+// The dimensions of an operand that are neither batch nor contracted.
+std::vector<int64_t> FreeDimensions(const proto::ShapeProto& shape, const Dimensions& batch,
+                                    const Dimensions& contracted) {
+  std::vector<int64_t> free;
+  for (int64_t d = 0; d < shape.dimensions_size(); ++d) {
+    if (!Has(batch, d) && !Has(contracted, d)) free.push_back(d);
+  }
+  return free;
+}
+
+const proto::HloInstructionProto* Find(const proto::HloComputationProto& computation, int64_t id) {
+  for (const proto::HloInstructionProto& instruction : computation.instructions()) {
+    if (instruction.id() == id) return &instruction;
+  }
+  return nullptr;
+}
+
+int64_t UnusedId(const proto::HloModuleProto& program) {
+  int64_t largest = 0;
+  for (const auto& computation : program.computations()) {
+    largest = std::max(largest, computation.id());
+    for (const auto& instruction : computation.instructions()) {
+      largest = std::max(largest, instruction.id());
+    }
+  }
+  return largest + 1;
+}
+
+void AddWindow(proto::Window* window, int64_t size) {
+  proto::WindowDimension& dimension = *window->add_dimensions();
+  dimension.set_size(size);
+  dimension.set_stride(std::max<int64_t>(1, size - 1));
+  dimension.set_base_dilation(size);
+  dimension.set_window_dilation(1);
+}
+
+absl::Status Unsupported(absl::string_view name, absl::string_view why) {
+  return absl::UnimplementedError(
+      absl::StrCat("the dot ", name, " cannot be written as a convolution: ", why));
+}
+
+// Converts instruction `index` of a computation. `reshape_id` is free.
+absl::Status Convert(int index, int64_t reshape_id, proto::HloComputationProto* computation) {
+  proto::HloInstructionProto& dot = *computation->mutable_instructions(index);
+  const proto::DotDimensionNumbers numbers = dot.dot_dimension_numbers();
+  const auto* lhs = Find(*computation, dot.operand_ids(0));
+  const auto* rhs = Find(*computation, dot.operand_ids(1));
+  if (lhs == nullptr || rhs == nullptr) return Unsupported(dot.name(), "an operand is missing");
+  if (numbers.lhs_contracting_dimensions_size() != 1) {
+    return Unsupported(dot.name(), absl::StrCat(numbers.lhs_contracting_dimensions_size(),
+                                                " contracted dimensions"));
+  }
+  const std::vector<int64_t> lhs_free = FreeDimensions(lhs->shape(), numbers.lhs_batch_dimensions(),
+                                                       numbers.lhs_contracting_dimensions());
+  const std::vector<int64_t> rhs_free = FreeDimensions(rhs->shape(), numbers.rhs_batch_dimensions(),
+                                                       numbers.rhs_contracting_dimensions());
+  if (lhs_free.empty() || rhs_free.size() != 1) {
+    return Unsupported(dot.name(),
+                       absl::StrCat(lhs_free.size(), " and ", rhs_free.size(), " free dimensions"));
+  }
+
+  proto::ConvolutionDimensionNumbers& labels = *dot.mutable_convolution_dimension_numbers();
+  proto::Window& window = *dot.mutable_window();
+  const int64_t batches = numbers.lhs_batch_dimensions_size();
+  for (int i = 0; i < batches; ++i) {
+    labels.add_input_spatial_dimensions(numbers.lhs_batch_dimensions(i));
+    labels.add_kernel_spatial_dimensions(numbers.rhs_batch_dimensions(i));
+    labels.add_output_spatial_dimensions(i);
+    AddWindow(&window, lhs->shape().dimensions(static_cast<int>(numbers.lhs_batch_dimensions(i))));
+  }
+  const auto more = static_cast<int64_t>(lhs_free.size()) - 1;
+  const int64_t rhs_rank = rhs->shape().dimensions_size();
+  for (int64_t i = 0; i < more; ++i) {
+    labels.add_input_spatial_dimensions(lhs_free[static_cast<size_t>(i)]);
+    labels.add_kernel_spatial_dimensions(rhs_rank + i);
+    labels.add_output_spatial_dimensions(batches + i);
+    AddWindow(&window, 1);
+  }
+  labels.set_input_batch_dimension(lhs_free.back());
+  labels.set_input_feature_dimension(numbers.lhs_contracting_dimensions(0));
+  labels.set_kernel_input_feature_dimension(numbers.rhs_contracting_dimensions(0));
+  labels.set_kernel_output_feature_dimension(rhs_free.front());
+  labels.set_output_batch_dimension(batches + more);
+  labels.set_output_feature_dimension(batches + more + 1);
+  dot.set_opcode(std::string(HloOpcodeName(HloOpcode::kConvolution)));
+  dot.clear_dot_dimension_numbers();
+  dot.set_feature_group_count(1);
+  dot.set_batch_group_count(1);
+  if (more == 0) return absl::OkStatus();
+
+  proto::HloInstructionProto reshape;
+  reshape.set_id(reshape_id);
+  reshape.set_name(absl::StrCat(dot.name(), ".window"));
+  reshape.set_opcode(std::string(HloOpcodeName(HloOpcode::kReshape)));
+  *reshape.mutable_shape() = rhs->shape();
+  reshape.mutable_shape()->clear_layout();
+  for (int64_t i = 0; i < more; ++i) {
+    reshape.mutable_shape()->add_dimensions(1);
+    reshape.mutable_shape()->add_is_dynamic_dimension(false);
+  }
+  // Beside the logical dimensions nothing is known of the layout: row by row.
+  auto& layout = *reshape.mutable_shape()->mutable_layout();
+  for (int64_t d = rhs_rank + more - 1; d >= 0; --d) layout.add_minor_to_major(d);
+  reshape.add_operand_ids(rhs->id());
+  dot.set_operand_ids(1, reshape_id);
+  // Operands stand before their users.
+  auto& list = *computation->mutable_instructions();
+  *list.Add() = std::move(reshape);
+  for (int i = list.size() - 1; i > index; --i) list.SwapElements(i, i - 1);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status MakeDotConvolution(absl::string_view name, proto::HloModuleProto* program) {
+  for (proto::HloComputationProto& computation : *program->mutable_computations()) {
+    for (int i = 0; i < computation.instructions_size(); ++i) {
+      const proto::HloInstructionProto& instruction = computation.instructions(i);
+      if (instruction.name() != std::string(name) ||
+          instruction.opcode() != HloOpcodeName(HloOpcode::kDot)) {
+        continue;
+      }
+      return Convert(i, UnusedId(*program), &computation);
+    }
+  }
+  return absl::NotFoundError(absl::StrCat("there is no dot ", name));
+}
+
+}  // namespace autotune
