@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -11,8 +12,8 @@
 #include "hardware/aot_program.h"
 #include "hardware/elided_constants.h"
 #include "hardware/pjrt_discovery.h"
-#include "hlo/kernel_choice.h"
-#include "hlo/opcode.h"
+#include "hlo/fusion_apply.h"
+#include "hlo/fusion_graph.h"
 
 namespace autotune {
 namespace {
@@ -160,13 +161,22 @@ std::variant<PjrtBackend::Job, Failure> PjrtBackend::JobFor(const Candidate& can
     return job;
   }
   const FusionDecision* fusion = candidate.config.fusion();
-  if (fusion == nullptr || !fusion->cuts.empty()) {
-    return NotFaithful(absl::StrCat(
-        "the pjrt backend measures tiles and programs as they are, not ", candidate.config.Key()));
+  if (fusion == nullptr) {
+    return NotFaithful(
+        absl::StrCat("the pjrt backend measures tiles and cuts, not ", candidate.config.Key()));
   }
   proto::HloModuleProto program = candidate.kernel->module->ToProto();
   FillElidedConstants(&program, /*seed=*/1);
   job.program = program.SerializeAsString();
+  if (fusion->cuts.empty()) return job;
+  absl::StatusOr<std::unique_ptr<HloModule>> whole = HloModule::FromProto(program);
+  if (!whole.ok()) return NotFaithful(std::string(whole.status().message()));
+  absl::StatusOr<FusionGraph> graph =
+      FusionGraph::Create(std::shared_ptr<const HloModule>(*std::move(whole)));
+  if (!graph.ok()) return NotFaithful(std::string(graph.status().message()));
+  absl::StatusOr<std::unique_ptr<HloModule>> cut = ApplyFusion(*graph, *fusion);
+  if (!cut.ok()) return NotFaithful(std::string(cut.status().message()));
+  job.reference = std::exchange(job.program, Serialized(**cut));
   return job;
 }
 

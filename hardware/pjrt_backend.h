@@ -60,7 +60,7 @@ struct PjrtTimes {
 //
 // A kernel with tile bounds is compiled as hardware/aot_program.h describes. On a CPU tile bounds
 // mean nothing (capabilities().tiles): there a kernel or a whole program is measured as it is, as
-// Config(FusionDecision{}).
+// Config(FusionDecision{}), or with cuts, whose results are compared with those without.
 //
 // Thread-safe; calls wait for each other.
 class PjrtBackend : public MeasurementBackend {

@@ -1,0 +1,282 @@
+#include <algorithm>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "hardware/aot_backend.h"
+#include "hardware/atomic_file.h"
+#include "hardware/elided_constants.h"
+#include "hardware/pjrt_backend.h"
+#include "hardware/pjrt_discovery.h"
+#include "hlo/read_file.h"
+#include "hlo/read_module.h"
+#include "nlohmann/json.hpp"
+#include "tuner/apply_program.h"
+#include "tuner/apply_stablehlo.h"
+#include "tuner/best_config.h"
+#include "tuner/command_status.h"
+#include "tuner/commands.h"
+#include "tuner/program.h"
+
+namespace autotune {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kExamples[] = R"(
+Examples:
+  autotune apply step.hlo --config run/best.json --out step.tuned.hlo
+  autotune apply step.opt.hlo --source step.hlo --config run/best.json --out step.tuned.hlo
+  autotune apply step.pb --config run/best.json --out step.tuned.pb --to pb --validate
+
+Tiles become a window_config on the operation that a kernel is made around, cuts an opt-barrier. The
+result is compiled (which needs libtpu): only what the compiler obeys is written. Ends with exit code
+1 if nothing could be applied.)";
+
+struct ApplyOptions {
+  std::string program;
+  std::string config;
+  std::string out;
+  std::string source;
+  std::string to = "hlo";
+  std::string target;
+  std::string serialize;
+  std::string plugin;
+  bool validate = false;
+  bool allow_elided = false;
+  bool json = false;
+};
+
+absl::Status Invalid(const std::string& message) {
+  return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(message));
+}
+
+absl::StatusOr<BestConfig> LoadBest(const std::string& path) {
+  absl::StatusOr<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return WithExitCode(kExitBadInput, text.status());
+  absl::StatusOr<BestConfig> best = BestConfig::Parse(*text, path);
+  if (!best.ok()) return WithExitCode(kExitBadInput, best.status());
+  return best;
+}
+
+// The program before optimisation, complete.
+absl::StatusOr<std::shared_ptr<const HloModule>> LoadSource(const ApplyOptions& options) {
+  const std::string& path = options.source.empty() ? options.program : options.source;
+  absl::StatusOr<Program> program = LoadProgram(path);
+  if (!program.ok()) return program.status();
+  if (program->module == nullptr || !IsBeforeOptimisation(*program)) {
+    return WithExitCode(
+        kExitBadInput,
+        absl::InvalidArgumentError(absl::StrCat(
+            path,
+            " is no program before optimisation: a compiler obeys tiles and cuts only there; "
+            "give it with --source FILE (in JAX: jax.jit(f).lower(*args).as_text(\"hlo\"))")));
+  }
+  const int64_t elided = program->module->elided_constant_count();
+  if (elided == 0) return program->module;
+  if (!options.allow_elided) {
+    return WithExitCode(
+        kExitBadInput,
+        absl::FailedPreconditionError(absl::StrCat(
+            path, ": the values of ", elided,
+            " constants were left out (`{...}`) when the file was written; a program written from "
+            "it would compute something else. Export it in full (a serialised HloModuleProto), or "
+            "give --allow-elided for made-up values")));
+  }
+  proto::HloModuleProto filled = program->module->ToProto();
+  FillElidedConstants(&filled, /*seed=*/1);
+  absl::StatusOr<std::unique_ptr<HloModule>> complete = HloModule::FromProto(filled);
+  if (!complete.ok()) return complete.status();
+  return std::shared_ptr<const HloModule>(*std::move(complete));
+}
+
+// A device for running programs: --plugin, or a CPU plugin.
+absl::StatusOr<std::unique_ptr<PjrtBackend>> OpenDevice(const ApplyOptions& options) {
+  absl::StatusOr<std::string> plugin =
+      options.plugin.empty() ? FindCpuPlugin() : absl::StatusOr<std::string>(options.plugin);
+  if (!plugin.ok()) return WithExitCode(kExitBroken, plugin.status());
+  absl::StatusOr<std::unique_ptr<PjrtBackend>> device = PjrtBackend::Create({.plugin = *plugin});
+  if (!device.ok()) return WithExitCode(kExitBroken, device.status());
+  return device;
+}
+
+// Devices other than TPUs do not know tiles.
+absl::StatusOr<std::unique_ptr<HloModule>> WithoutTiles(const HloModule& program) {
+  proto::HloModuleProto plain = program.ToProto();
+  for (auto& computation : *plain.mutable_computations()) {
+    for (auto& instruction : *computation.mutable_instructions()) {
+      if (absl::StrContains(instruction.backend_config(), "\"window_config\"")) {
+        instruction.clear_backend_config();
+      }
+    }
+  }
+  return HloModule::FromProto(plain);
+}
+
+absl::Status Validate(const ApplyOptions& options, const HloModule& tuned,
+                      const HloModule& original) {
+  absl::StatusOr<std::unique_ptr<PjrtBackend>> device = OpenDevice(options);
+  if (!device.ok()) return device.status();
+  if ((*device)->capabilities().tiles) return (*device)->CompareResults(tuned, original);
+  absl::StatusOr<std::unique_ptr<HloModule>> plain = WithoutTiles(tuned);
+  if (!plain.ok()) return plain.status();
+  return (*device)->CompareResults(**plain, original);
+}
+
+absl::Status WriteProgram(const ApplyOptions& options, const HloModule& tuned) {
+  if (options.to == "stablehlo") {
+    absl::StatusOr<std::string> code = ToStableHlo(tuned);
+    if (!code.ok()) return WithExitCode(kExitBroken, code.status());
+    return WriteFileAtomically(options.out, *code);
+  }
+  const HloFormat format = options.to == "pb" ? HloFormat::kModuleProto : HloFormat::kText;
+  absl::StatusOr<std::string> content = WriteModule(tuned, format);
+  return content.ok() ? WriteFileAtomically(options.out, *content) : content.status();
+}
+
+const char* OutcomeName(ApplyOutcome outcome) {
+  switch (outcome) {
+    case ApplyOutcome::kApplied:
+      return "applied";
+    case ApplyOutcome::kDefault:
+      return "default";
+    case ApplyOutcome::kNotApplied:
+      break;
+  }
+  return "not-applied";
+}
+
+// What the result as StableHLO lacks.
+bool LosesTiles(const ApplyOptions& options, const AppliedProgram& applied) {
+  if (options.to != "stablehlo") return false;
+  return std::any_of(applied.kernels.begin(), applied.kernels.end(),
+                     [](const AppliedKernel& kernel) { return !kernel.heroes.empty(); });
+}
+
+void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotBackend& backend,
+          bool validated, CommandContext& context) {
+  if (options.json) {
+    json kernels = json::array();
+    for (const AppliedKernel& kernel : applied.kernels) {
+      kernels.push_back({{"name", kernel.kernel},
+                         {"config", kernel.config},
+                         {"outcome", OutcomeName(kernel.outcome)},
+                         {"instructions", kernel.heroes},
+                         {"detail", kernel.detail}});
+    }
+    context.out << json{{"schema", "autotune.apply/1"},
+                        {"out", options.out},
+                        {"device", backend.capabilities().device},
+                        {"compiler", backend.capabilities().versions},
+                        {"cuts", applied.cuts},
+                        {"tiles_in_output", !LosesTiles(options, applied)},
+                        {"validated", validated},
+                        {"kernels", kernels}}
+                       .dump(2)
+                << "\n";
+    return;
+  }
+  for (const AppliedKernel& kernel : applied.kernels) {
+    if (kernel.outcome == ApplyOutcome::kApplied) {
+      context.out << "  " << kernel.kernel << ": " << kernel.config << " on "
+                  << absl::StrJoin(kernel.heroes, ", ") << "\n";
+    }
+    if (!kernel.detail.empty()) {
+      context.out << "  " << kernel.kernel
+                  << (kernel.outcome == ApplyOutcome::kApplied ? ": in part: " : ": NOT applied: ")
+                  << kernel.detail << "\n";
+    }
+  }
+  context.out << options.out << ": " << applied.Count(ApplyOutcome::kApplied)
+              << " kernels changed, " << applied.Count(ApplyOutcome::kDefault)
+              << " keep the compiler's choice, " << applied.Count(ApplyOutcome::kNotApplied)
+              << " could not be applied, " << applied.cuts << " cuts; compiled for "
+              << backend.capabilities().device << ": the kernels have the chosen tiles\n";
+  if (LosesTiles(options, applied)) {
+    context.out << "StableHLO has no place for tiles: " << options.out
+                << " holds the cuts only; --to hlo or pb keeps the tiles\n";
+  }
+  if (validated) context.out << "validated: both programs give the same results\n";
+}
+
+absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) {
+  if (options.to != "hlo" && options.to != "pb" && options.to != "stablehlo") {
+    return Invalid(absl::StrCat("--to takes hlo, pb or stablehlo; got \"", options.to, "\""));
+  }
+  absl::StatusOr<BestConfig> best = LoadBest(options.config);
+  if (!best.ok()) return best.status();
+  absl::StatusOr<std::shared_ptr<const HloModule>> source = LoadSource(options);
+  if (!source.ok()) return source.status();
+  AotBackendOptions aot;
+  aot.target = options.target.empty() ? best->device : options.target;
+  aot.timeout = absl::Minutes(30);
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = AotBackend::Create(aot);
+  if (!backend.ok()) {
+    const bool use = absl::IsInvalidArgument(backend.status());
+    return WithExitCode(use ? kExitWrongUse : kExitBroken, backend.status());
+  }
+  absl::StatusOr<AppliedProgram> applied = ApplyBest(**source, *best, **backend);
+  if (!applied.ok()) return WithExitCode(kExitBadInput, applied.status());
+  if (options.validate) {
+    absl::Status same = Validate(options, *applied->program, **source);
+    if (!same.ok()) {
+      return WithExitCode(
+          kExitBroken,
+          absl::Status(same.code(), absl::StrCat("the tuned program gives other results, or "
+                                                 "cannot be run: ",
+                                                 std::string(same.message()))));
+    }
+  }
+  absl::Status written = WriteProgram(options, *applied->program);
+  if (written.ok() && !options.serialize.empty()) {
+    absl::StatusOr<std::string> bytes = (*backend)->CompileToExecutable(*applied->program);
+    if (!bytes.ok()) return WithExitCode(kExitBroken, bytes.status());
+    written = WriteFileAtomically(options.serialize, *bytes);
+  }
+  if (!written.ok()) return WithExitCode(kExitBroken, written);
+  Show(options, *applied, **backend, options.validate, context);
+  const bool nothing =
+      applied->Count(ApplyOutcome::kApplied) == 0 && applied->Count(ApplyOutcome::kNotApplied) > 0;
+  return nothing ? kExitNothingMeasured : kExitDone;
+}
+
+int RunApply(const ApplyOptions& options, CommandContext& context) {
+  const absl::StatusOr<int> code = Apply(options, context);
+  return code.ok() ? *code : context.Fail(code.status());
+}
+
+}  // namespace
+
+void AddApplyCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* command = app.add_subcommand("apply", "Write the tuned program");
+  auto options = std::make_shared<ApplyOptions>();
+  command->add_option("PROGRAM", options->program, "What was tuned: HLO text or protobuf")
+      ->required();
+  command->add_option("--config", options->config, "best.json of the run")->required();
+  command->add_option("--out", options->out, "The tuned program")->required();
+  command->add_option("--source", options->source,
+                      "The program before optimisation, where PROGRAM is an optimised one");
+  command->add_option("--to", options->to, "hlo, pb or stablehlo")->capture_default_str();
+  command->add_option("--target", options->target, "Generation [that of the run]");
+  command->add_option("--serialize", options->serialize,
+                      "Write the compiled executable to this file too");
+  command->add_flag("--validate", options->validate,
+                    "Run both programs on the same inputs and compare the results");
+  command->add_option("--plugin", options->plugin,
+                      "PJRT plugin that --validate runs on [a CPU plugin]");
+  command->add_flag("--allow-elided", options->allow_elided,
+                    "Make up values for constants whose values are missing");
+  command->add_flag("--json", options->json, "One JSON document on standard output");
+  command->footer(kExamples);
+  command->callback([options, &context] { context.exit_code = RunApply(*options, context); });
+}
+
+}  // namespace autotune
