@@ -88,6 +88,13 @@ absl::StatusOr<std::unique_ptr<PjrtBackend>> PjrtBackend::Create(
   PjrtBackendOptions complete = options;
   absl::StatusOr<std::string> plugin = options.plugin.empty() ? FindLibtpu() : options.plugin;
   if (!plugin.ok()) return plugin.status();
+  // libtpu would look for one for minutes.
+  if (options.plugin.empty() && !HasTpuDevice()) {
+    return absl::NotFoundError(
+        "no TPU is attached to this machine (neither /dev/accel0 nor /dev/vfio/0 is there); "
+        "another "
+        "device needs its plugin: --plugin PATH");
+  }
   absl::StatusOr<std::string> worker =
       options.worker.empty() ? FindWorkerProgram() : options.worker;
   if (!worker.ok()) return worker.status();

@@ -79,6 +79,8 @@ absl::StatusOr<std::string> FindInPythonPackages(absl::string_view relative) {
       "no ", relative, " in .deps or in a Python environment: run ./autotune --with aot"));
 }
 
+bool HasTpuDevice() { return access("/dev/accel0", F_OK) == 0 || access("/dev/vfio/0", F_OK) == 0; }
+
 absl::StatusOr<std::string> FindLibtpu() {
   return Find({"AUTOTUNE_LIBTPU", "TPU_LIBRARY_PATH"}, "libtpu/libtpu.so");
 }

@@ -17,6 +17,9 @@ absl::StatusOr<std::string> FindLibtpu();
 // it. For tests and for trying things out without a TPU.
 absl::StatusOr<std::string> FindCpuPlugin();
 
+// True if a TPU is attached to this machine, judged by the device files of its drivers.
+bool HasTpuDevice();
+
 // The first existing file `relative` (for instance "libtpu/libtpu.so") in the places above.
 absl::StatusOr<std::string> FindInPythonPackages(absl::string_view relative);
 
