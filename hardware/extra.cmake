@@ -10,3 +10,12 @@ set_target_properties(
   autotune_worker PROPERTIES OUTPUT_NAME autotune-worker RUNTIME_OUTPUT_DIRECTORY
                                                          "${PROJECT_BINARY_DIR}/bin")
 install(TARGETS autotune_worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/autotune")
+
+# What measures on the hosts of a fleet, and the library between autotune and Ray.
+add_executable(autotune_fleet_worker "${CMAKE_CURRENT_SOURCE_DIR}/fleet_worker_main.cc")
+target_link_libraries(autotune_fleet_worker PRIVATE autotune_hardware autotune_flags)
+set_target_properties(
+  autotune_fleet_worker PROPERTIES OUTPUT_NAME autotune-fleet-worker
+                                   RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+install(TARGETS autotune_fleet_worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/autotune")
+add_subdirectory(ray)

@@ -1,0 +1,270 @@
+#include "hardware/fleet_backend.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "hardware/fleet_messages.h"
+#include "hardware/fleet_queue.h"
+
+namespace autotune {
+namespace {
+
+// How often workers are tried again when nothing works any more.
+constexpr int kHopelessStarts = 5;
+// The longest wait in one go: deadlines are looked at in between.
+constexpr absl::Duration kPoll = absl::Seconds(1);
+
+}  // namespace
+
+// The workers with what they are at, and the candidates that wait for them.
+class FleetBackend::Scheduler {
+ public:
+  Scheduler(std::unique_ptr<FleetTransport> transport, const FleetOptions& options)
+      : transport_(std::move(transport)), options_(options) {}
+
+  ~Scheduler() {
+    for (const auto& [id, worker] : workers_) transport_->StopWorker(id);
+  }
+
+  const Capabilities& capabilities() const { return capabilities_; }
+
+  absl::Status Start() {
+    for (int i = 0; i < options_.workers; ++i) {
+      if (absl::Status status = AddWorker(); !status.ok()) return status;
+    }
+    FleetQueue nothing({}, 0);
+    queue_ = &nothing;
+    absl::Status status;
+    while (status.ok() && capabilities_.name.empty()) status = Step({});
+    queue_ = nullptr;
+    return status;
+  }
+
+  absl::StatusOr<std::vector<Measurement>> Measure(absl::Span<const Candidate> candidates) {
+    FleetQueue queue(candidates, options_.check_every);
+    queue_ = &queue;
+    absl::Status status;
+    while (status.ok() && !queue.Done(Hosts().size())) {
+      status = Assign(candidates);
+      if (status.ok()) status = Step(candidates);
+    }
+    queue_ = nullptr;
+    if (!status.ok()) return status;
+    return queue.TakeResults();
+  }
+
+ private:
+  struct Worker {
+    std::string host;  // empty until it has said what it is
+    bool busy = false;
+    int64_t ticket = 0;
+    absl::Time deadline;
+    std::vector<size_t> positions;  // of the candidates that it has
+  };
+
+  void Notify(const std::string& message) {
+    if (options_.notify) options_.notify(message);
+  }
+
+  bool LeftOut(const std::string& host) const { return left_out_.count(host) > 0; }
+
+  // Those that are not left out.
+  std::set<std::string> Hosts() const {
+    std::set<std::string> hosts;
+    for (const auto& [id, worker] : workers_) {
+      if (!worker.host.empty() && !LeftOut(worker.host)) hosts.insert(worker.host);
+    }
+    return hosts;
+  }
+
+  // A worker's first request asks what it is.
+  absl::Status AddWorker() {
+    absl::StatusOr<int> id = transport_->StartWorker();
+    if (!id.ok()) return id.status();
+    return Send(*id, FleetRequestBytes({}), {}, options_.start_timeout);
+  }
+
+  absl::Status Send(int id, const std::string& request, std::vector<size_t> positions,
+                    absl::Duration patience) {
+    absl::StatusOr<int64_t> ticket = transport_->Submit(id, request);
+    if (!ticket.ok()) return ticket.status();
+    Worker& worker = workers_[id];
+    worker.busy = true;
+    worker.ticket = *ticket;
+    worker.deadline = absl::Now() + patience;
+    worker.positions = std::move(positions);
+    return absl::OkStatus();
+  }
+
+  // Gives work to every worker that has none.
+  absl::Status Assign(absl::Span<const Candidate> candidates) {
+    const size_t share = queue_->waiting() / (2 * std::max<size_t>(workers_.size(), 1));
+    const int most = std::clamp(static_cast<int>(share), 1, options_.batch);
+    const size_t hosts = Hosts().size();
+    for (auto& [id, worker] : workers_) {
+      if (worker.busy || worker.host.empty() || LeftOut(worker.host)) continue;
+      std::vector<size_t> positions = queue_->Take(worker.host, most, hosts);
+      if (positions.empty()) continue;
+      std::vector<Candidate> chosen;
+      chosen.reserve(positions.size());
+      for (const size_t position : positions) chosen.push_back(candidates[position]);
+      const absl::Duration patience =
+          options_.start_timeout + static_cast<int64_t>(positions.size()) * options_.timeout;
+      absl::Status status = Send(id, FleetRequestBytes(chosen), std::move(positions), patience);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  // Waits for an answer and takes it in; sees to those that do not answer in time.
+  absl::Status Step(absl::Span<const Candidate> candidates) {
+    absl::Time next = absl::Now() + kPoll;
+    for (const auto& [id, worker] : workers_) {
+      if (worker.busy) next = std::min(next, worker.deadline);
+    }
+    for (FleetTransport::Event& event : transport_->Wait(next - absl::Now())) {
+      const auto worker = std::find_if(workers_.begin(), workers_.end(), [&](const auto& entry) {
+        return entry.second.busy && entry.second.ticket == event.ticket;
+      });
+      if (worker == workers_.end()) continue;
+      if (absl::Status status = Take(worker->first, event, candidates); !status.ok()) return status;
+    }
+    std::vector<int> late;
+    for (const auto& [id, worker] : workers_) {
+      if (worker.busy && absl::Now() >= worker.deadline) late.push_back(id);
+    }
+    for (const int id : late) {
+      absl::Status status = Replace(id, {FailureKind::kTimeout, "it did not answer in time"});
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Take(int id, const FleetTransport::Event& event,
+                    absl::Span<const Candidate> candidates) {
+    Worker& worker = workers_[id];
+    if (!event.reply.ok()) {
+      return Replace(id, {FailureKind::kCrash, std::string(event.reply.status().message())});
+    }
+    absl::StatusOr<FleetAnswer> answer = ParseFleetReply(*event.reply, worker.positions.size());
+    if (!answer.ok()) {
+      return Replace(id, {FailureKind::kCrash, std::string(answer.status().message())});
+    }
+    worker.busy = false;
+    if (worker.host.empty()) return Welcome(id, *answer);
+    host_failures_[worker.host] = 0;
+    useless_starts_ = 0;
+    for (size_t i = 0; i < worker.positions.size(); ++i) {
+      const size_t position = worker.positions[i];
+      const std::optional<double> difference =
+          queue_->Answered(position, worker.host, std::move(answer->results[i]));
+      if (!difference || *difference <= options_.check_tolerance) continue;
+      const std::string remark =
+          absl::StrCat("hosts disagree by ", static_cast<int>(100 * *difference + 0.5), " %");
+      queue_->Remark(position, remark);
+      Notify(absl::StrCat(candidates[position].kernel->name, " ", candidates[position].config.Key(),
+                          ": ", remark, " (", worker.host, " is one of them)"));
+    }
+    worker.positions.clear();
+    return absl::OkStatus();
+  }
+
+  // The first worker says what all of them have to be.
+  absl::Status Welcome(int id, const FleetAnswer& answer) {
+    Worker& worker = workers_[id];
+    worker.host = answer.host;
+    const Capabilities& says = answer.capabilities;
+    if (capabilities_.name.empty()) {
+      capabilities_ = says;
+      capabilities_.name = "fleet";
+      worker_backend_ = says.name;
+    } else if (says.name != worker_backend_ || says.device != capabilities_.device ||
+               says.versions != capabilities_.versions ||
+               says.time_source != capabilities_.time_source) {
+      LeaveOut(answer.host,
+               absl::StrCat("it measures with ", says.name, " on ", says.device, " (",
+                            says.versions, "), the others with ", worker_backend_, " on ",
+                            capabilities_.device, " (", capabilities_.versions, ")"));
+    }
+    if (!LeftOut(answer.host)) return absl::OkStatus();
+    transport_->StopWorker(id);
+    workers_.erase(id);
+    return StartAgain("only hosts that are left out have room");
+  }
+
+  // Kills a worker; its candidates wait again, and another worker takes its place.
+  absl::Status Replace(int id, const Failure& failure) {
+    const Worker worker = std::move(workers_[id]);
+    workers_.erase(id);
+    transport_->StopWorker(id);
+    const std::string host = worker.host.empty() ? "a new worker" : worker.host;
+    Notify(absl::StrCat(host, ": a worker was lost: ", failure.message));
+    queue_->Lost(worker.positions, worker.host, options_.attempts, failure);
+    if (!worker.host.empty() && ++host_failures_[worker.host] >= options_.host_failures &&
+        HostsBeside(worker.host) > 0) {
+      LeaveOut(worker.host, absl::StrCat(host_failures_[worker.host], " requests in a row failed"));
+    }
+    return StartAgain(failure.message);
+  }
+
+  int64_t HostsBeside(const std::string& host) const {
+    const std::set<std::string> hosts = Hosts();
+    return static_cast<int64_t>(hosts.size()) - static_cast<int64_t>(hosts.count(host));
+  }
+
+  void LeaveOut(const std::string& host, const std::string& why) {
+    if (!left_out_.insert(host).second) return;
+    Notify(absl::StrCat(host, " is left out: ", why));
+    // Idle workers there are not needed any more; busy ones may end what they have.
+    std::erase_if(workers_, [&](const auto& entry) {
+      if (entry.second.host != host || entry.second.busy) return false;
+      transport_->StopWorker(entry.first);
+      return true;
+    });
+  }
+
+  // One more worker, unless that has been of no use for too long.
+  absl::Status StartAgain(const std::string& why) {
+    if (++useless_starts_ <= kHopelessStarts * std::max(options_.workers, 1)) return AddWorker();
+    if (!workers_.empty()) return absl::OkStatus();
+    return absl::UnavailableError(absl::StrCat("no worker of the fleet works: ", why));
+  }
+
+  std::unique_ptr<FleetTransport> transport_;
+  const FleetOptions options_;
+  Capabilities capabilities_;
+  std::string worker_backend_;
+  std::map<int, Worker> workers_;
+  std::map<std::string, int> host_failures_;
+  std::set<std::string> left_out_;
+  int useless_starts_ = 0;
+  FleetQueue* queue_ = nullptr;  // of the batch that is being measured
+};
+
+FleetBackend::FleetBackend(std::unique_ptr<Scheduler> scheduler)
+    : scheduler_(std::move(scheduler)) {}
+
+FleetBackend::~FleetBackend() = default;
+
+absl::StatusOr<std::unique_ptr<FleetBackend>> FleetBackend::Create(
+    std::unique_ptr<FleetTransport> transport, const FleetOptions& options) {
+  if (options.workers < 1 || options.batch < 1 || options.attempts < 1) {
+    return absl::InvalidArgumentError("a fleet needs workers, batches and attempts");
+  }
+  auto scheduler = std::make_unique<Scheduler>(std::move(transport), options);
+  if (absl::Status status = scheduler->Start(); !status.ok()) return status;
+  return std::unique_ptr<FleetBackend>(new FleetBackend(std::move(scheduler)));
+}
+
+const Capabilities& FleetBackend::capabilities() const { return scheduler_->capabilities(); }
+
+absl::StatusOr<std::vector<Measurement>> FleetBackend::Measure(
+    absl::Span<const Candidate> candidates) {
+  return scheduler_->Measure(candidates);
+}
+
+}  // namespace autotune
