@@ -158,6 +158,9 @@ class LauncherTest(unittest.TestCase):
     self.assertEqual(self.builds(), 1)
     done = self.run_launcher("--with", "aot", "backends")
     self.assertEqual(done.stdout, '{"args": "backends"}\n')
+    # Debian packages alone: a group of scripts/setup.
+    self.assertEqual(self.run_launcher("--with", "report-tests").returncode, 0)
+    self.assertIn("setup report-tests\n", self.log.read_text())
     self.assertEqual(self.run_launcher("--with", "tea").returncode, 2)
     self.assertEqual(self.run_launcher("--with").returncode, 2)
 

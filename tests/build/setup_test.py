@@ -54,6 +54,14 @@ class SetupTest(unittest.TestCase):
     self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
     self.assertEqual(self.apt_calls(), [])
 
+  def test_knows_its_groups(self):
+    for group, package in [("report-tests", "chromium"), ("torch", "libtorch-dev"),
+                           ("test", "python3-jsonschema")]:
+      done = self.run_setup(group, missing=package)
+      self.assertEqual(done.returncode, 0, done.stderr)
+      self.assertIn(package, self.apt_calls()[-1])
+    self.assertEqual(self.run_setup("tests-of-reports").returncode, 2)
+
   def test_installs_only_what_is_missing(self):
     done = self.run_setup("build", missing="ninja-build libtbb-dev")
     self.assertEqual(done.returncode, 0, done.stderr)
