@@ -1,6 +1,7 @@
 #ifndef AUTOTUNE_TUNER_BACKEND_CHOICE_H_
 #define AUTOTUNE_TUNER_BACKEND_CHOICE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,6 +19,11 @@ namespace autotune {
 struct ChosenBackend {
   std::unique_ptr<MeasurementBackend> backend;
   std::string reason;
+  // What is searched: "tile" or "layout".
+  std::string space;
+  // What beside device, backend and versions makes its results comparable: the content of the
+  // recordings for a replay; flags for a compiler. See MeasurementContext::flags.
+  std::string flags;
   // What it replays, owned by the backend; null if it measures.
   const Recording* known = nullptr;
   // The configurations in which a kernel is searched with this backend.
@@ -29,6 +35,10 @@ struct ChosenBackend {
 // how to get each of them. Errors carry their exit code. A program that is a recording replays
 // itself too.
 absl::StatusOr<ChosenBackend> ChooseBackend(const TuneOptions& options, Program& program);
+
+// Tells recordings apart by what they hold (kernels, configurations, times, failures): results that
+// were replayed from one must not answer for another in a record store that both share.
+uint64_t ContentFingerprint(const Recording& recording);
 
 // Fails if nothing of the program is in the recording: says which kernels were looked for and what
 // the recording holds.

@@ -37,6 +37,11 @@ int64_t Budget::Available() const {
   return Left() - reserved_;
 }
 
+void Budget::CountSpent(int64_t units) {
+  spent_ += std::min(units, Left());
+  reserved_ = std::min(reserved_, Left());
+}
+
 int64_t Budget::Take(int64_t wanted) {
   const int64_t granted = std::clamp<int64_t>(wanted, 0, Available());
   spent_ += granted;
@@ -47,7 +52,8 @@ BudgetPlan PlanBudget(int64_t units, int64_t kernels, int64_t unrecorded_default
   BudgetPlan plan;
   plan.defaults = std::min(units, unrecorded_defaults);
   const int64_t left = units - plan.defaults;
-  if (confirm) plan.confirmation = std::min({2 * kernels, units / 4, left});
+  // A finalist without its default, or the other way round, tells nothing.
+  if (confirm) plan.confirmation = 2 * std::min({kernels, units / 8, left / 2});
   plan.search = left - plan.confirmation;
   return plan;
 }

@@ -28,6 +28,10 @@ class Budget {
   // Spends at most `wanted` units and returns how many were granted.
   int64_t Take(int64_t wanted);
 
+  // Counts `units` that were spent before, in an interrupted run; they come before anything that is
+  // set aside. REQUIRES: units >= 0.
+  void CountSpent(int64_t units);
+
   // Adds device time. REQUIRES: seconds >= 0.
   void ChargeSeconds(double seconds) { seconds_spent_ += seconds; }
 
@@ -59,8 +63,9 @@ struct BudgetPlan {
   int64_t search = 0;        // for the strategies
 };
 
-// The default comes first, then the confirmation of the finalists (two units a kernel: the finalist
-// and, interleaved, the default; at most a quarter of the budget, so that the search keeps most),
+// The default comes first, then the confirmation of the finalists (pairs of units:
+// the finalist and, interleaved, the default; at most a quarter of the budget, so that the search
+// keeps most),
 // then the search. `confirm` is false where measuring again gives the same answer: recordings and
 // estimates. Pure. REQUIRES: nothing negative.
 BudgetPlan PlanBudget(int64_t units, int64_t kernels, int64_t unrecorded_defaults, bool confirm);

@@ -10,13 +10,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "hardware/recording.h"
+#include "hlo/program_stage.h"
 #include "hlo/read_file.h"
 #include "hlo/read_module.h"
-#include "hlo/verifier.h"
 #include "nlohmann/json.hpp"
 #include "tbb/blocked_range.h"
 #include "tbb/parallel_for.h"
 #include "tuner/commands.h"
+#include "tuner/input_files.h"
+#include "tuner/printable.h"
 #include "tuner/text_table.h"
 
 namespace autotune {
@@ -44,6 +46,7 @@ struct CheckOptions {
 struct CheckedFile {
   std::string path;
   std::string format;
+  std::string stage;                 // of a program: how far it is compiled
   std::optional<std::string> error;  // its first line says where and why
   int64_t instructions = 0;
   int64_t computations = 0;
@@ -54,7 +57,7 @@ struct CheckedFile {
 
 void CheckRecording(const std::string& content, CheckedFile& file) {
   file.format = "recording";
-  absl::StatusOr<Recording> recording = Recording::Parse(content, file.path);
+  absl::StatusOr<Recording> recording = Recording::Parse(content, InputName(file.path));
   if (!recording.ok()) {
     file.error = std::string(recording.status().message());
     return;
@@ -66,18 +69,18 @@ void CheckRecording(const std::string& content, CheckedFile& file) {
 }
 
 void CheckModule(std::string content, const ReadOptions& options, CheckedFile& file) {
-  absl::StatusOr<ReadModuleResult> read = ReadModule(std::move(content), file.path, options);
+  absl::StatusOr<ReadModuleResult> read =
+      ReadVerifiedModule(std::move(content), InputName(file.path), options);
   if (!read.ok()) {
     file.error = std::string(read.status().message());
     return;
   }
   const HloModule& module = *read->module;
   file.format = std::string(HloFormatName(read->format));
+  file.stage = std::string(ProgramStageName(StageOf(module)));
   file.instructions = module.instruction_count();
   file.computations = static_cast<int64_t>(module.computations().size());
   file.elided_constants = module.elided_constant_count();
-  const absl::Status status = VerifyStatus(module, file.path);
-  if (!status.ok()) file.error = std::string(status.message());
 }
 
 CheckedFile Check(const std::string& path, const ReadOptions& options) {
@@ -85,9 +88,7 @@ CheckedFile Check(const std::string& path, const ReadOptions& options) {
   absl::StatusOr<std::string> content = ReadWholeFile(path);
   if (!content.ok()) {
     file.error = std::string(content.status().message());
-  } else if (content->empty()) {
-    file.error = absl::StrCat(path, ": the file is empty");
-  } else if (options.format == HloFormat::kAuto && Recording::LooksLikeRecording(*content)) {
+  } else if (options.format == HloFormat::kAuto && IsRecordingContent(*content)) {
     CheckRecording(*content, file);
   } else {
     CheckModule(*std::move(content), options, file);
@@ -99,16 +100,16 @@ CheckedFile Check(const std::string& path, const ReadOptions& options) {
 std::string Line(const CheckedFile& file) {
   if (file.error) {
     const std::string reason = file.error->substr(0, file.error->find('\n'));
-    const bool named = reason.find(file.path) != std::string::npos;
+    const bool named = reason.find(InputName(file.path)) != std::string::npos;
     return absl::StrCat("bad  ", named ? "" : absl::StrCat(file.path, ": "), reason);
   }
   if (file.format == "recording") {
     return absl::StrCat("ok   ", file.path, ": recording, ", FormatCount(file.kernels),
                         " kernels, ", FormatCount(file.runs), " runs");
   }
-  std::string line =
-      absl::StrCat("ok   ", file.path, ": ", file.format, ", ", FormatCount(file.instructions),
-                   " instructions, ", FormatCount(file.computations), " computations");
+  std::string line = absl::StrCat("ok   ", file.path, ": ", file.format, ", ", file.stage, ", ",
+                                  FormatCount(file.instructions), " instructions, ",
+                                  FormatCount(file.computations), " computations");
   if (file.elided_constants > 0) {
     absl::StrAppend(&line, ", ", FormatCount(file.elided_constants), " elided constants");
   }
@@ -123,6 +124,7 @@ json ToJson(const CheckedFile& file) {
     value["kernels"] = file.kernels;
     value["runs"] = file.runs;
   } else {
+    value["stage"] = file.stage;
     value["instructions"] = file.instructions;
     value["computations"] = file.computations;
     value["elided_constants"] = file.elided_constants;
@@ -167,12 +169,12 @@ int RunCheck(const CheckOptions& options, CommandContext& context) {
     if (options.json) {
       list.push_back(ToJson(file));
     } else {
-      context.out << Line(file) << "\n";
+      context.out << PrintableLine(Line(file)) << "\n";
     }
   }
   if (options.json) {
     const json document = {{"schema", "autotune.check/1"}, {"bad", bad}, {"files", list}};
-    context.out << document.dump(2, ' ', false, json::error_handler_t::replace) << "\n";
+    context.out << DumpJson(document) << "\n";
   }
   return bad == 0 ? kExitDone : kExitBadInput;
 }

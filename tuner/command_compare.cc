@@ -21,8 +21,11 @@
 #include "tuner/compare.h"
 #include "tuner/compare_render.h"
 #include "tuner/html_report.h"
+#include "tuner/input_files.h"
 #include "tuner/interrupt.h"
 #include "tuner/models.h"
+#include "tuner/number_options.h"
+#include "tuner/printable.h"
 #include "tuner/program.h"
 #include "tuner/shell_words.h"
 
@@ -52,7 +55,7 @@ struct CompareOptions {
   double exploration = 0.1;
   double compile_seconds = SimulatedClock().compile_seconds;
   int64_t repeats = SimulatedClock().repeats;
-  int jobs = 0;
+  int64_t jobs = 0;
   std::string html;
   bool json = false;
   bool quiet = false;
@@ -73,8 +76,8 @@ absl::StatusOr<CompareInput> LoadInput(const CompareOptions& options) {
   std::vector<Recording> recordings;
   if (input.program.recording) recordings.push_back(*input.program.recording);
   for (const std::string& path : options.recordings) {
-    absl::StatusOr<Recording> recording = Recording::Load(path);
-    if (!recording.ok()) return WithExitCode(kExitBadInput, recording.status());
+    absl::StatusOr<Recording> recording = LoadRecording(path);
+    if (!recording.ok()) return recording.status();
     recordings.push_back(*std::move(recording));
   }
   if (recordings.empty()) {
@@ -156,7 +159,7 @@ absl::StatusOr<ComparisonReport> Compare(const CompareOptions& options,
   comparison.max_evaluations = options.max_evaluations;
   comparison.exploration = options.exploration;
   comparison.clock = {.compile_seconds = options.compile_seconds, .repeats = options.repeats};
-  comparison.jobs = options.jobs;
+  comparison.jobs = static_cast<int>(options.jobs);
   comparison.progress = [&](int64_t done, int64_t total) {
     counter.Show(done, total);
     return !InterruptRequested();
@@ -182,12 +185,11 @@ int RunCompare(const CompareOptions& options, CommandContext& context) {
     if (!written.ok()) return context.Fail(WithExitCode(kExitBroken, written));
   }
   if (options.json) {
-    context.out << ComparisonToJson(*report).dump(-1, ' ', false,
-                                                  nlohmann::json::error_handler_t::replace)
-                << "\n";
+    context.out << DumpJson(ComparisonToJson(*report), -1) << "\n";
   } else {
-    context.out << ComparisonToText(*report);
-    if (!options.html.empty()) context.out << "The report is " << options.html << "\n";
+    context.out << PrintableText(ComparisonToText(*report));
+    if (!options.html.empty())
+      context.out << PrintableText(absl::StrCat("The report is ", options.html, "\n"));
   }
   return kExitDone;
 }
@@ -206,26 +208,24 @@ void AddCompareCommand(CLI::App& app, CommandContext& context) {
       ->allow_extra_args(false);
   command->add_option("--methods", options->methods, "Methods, separated by commas")
       ->capture_default_str();
-  command->add_option("--seeds", options->seeds, "Runs of each method on each kernel")
+  AddNumber(*command, "--seeds", options->seeds, kSeedCountRange,
+            "Runs of each method on each kernel")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "The first seed")->capture_default_str();
+  AddNumber(*command, "--seed", options->seed, kSeedRange, "The first seed")->capture_default_str();
   command->add_flag("--with-default", options->with_default,
                     "Every run measures the compiler's default first");
-  command->add_option("--max-evaluations", options->max_evaluations,
-                      "Measurements of a run at most [the whole space]");
-  command
-      ->add_option("--exploration", options->exploration,
-                   "Share of measurements that a model does not choose")
-      ->check(CLI::Range(0.0, 1.0))
+  AddNumber(*command, "--max-evaluations", options->max_evaluations, kEvaluationsRange,
+            "Measurements of a run at most [the whole space]");
+  AddNumber(*command, "--exploration", options->exploration, kShareRange,
+            "Share of measurements that a model does not choose")
       ->capture_default_str();
-  command
-      ->add_option("--compile-seconds", options->compile_seconds,
-                   "Simulated compile time where none is recorded")
+  AddNumber(*command, "--compile-seconds", options->compile_seconds, kSecondsRange,
+            "Simulated compile time where none is recorded")
       ->capture_default_str();
-  command->add_option("--repeats", options->repeats, "Runs for one measurement, on that clock")
+  AddNumber(*command, "--repeats", options->repeats, kRepeatsRange,
+            "Runs for one measurement, on that clock")
       ->capture_default_str();
-  command->add_option("--jobs", options->jobs, "Threads [as many as there are cores]")
-      ->check(CLI::NonNegativeNumber);
+  AddNumber(*command, "--jobs", options->jobs, kJobsRange, "Threads [as many as there are cores]");
   command->add_option("--html", options->html, "Write a report with charts to this file");
   command->add_flag("--json", options->json, "One JSON document on standard output");
   command->add_flag("--quiet", options->quiet, "No progress");

@@ -8,10 +8,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "hardware/atomic_file.h"
+#include "hlo/read_file.h"
 #include "hlo/read_module.h"
-#include "hlo/verifier.h"
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
+#include "tuner/input_files.h"
 
 namespace autotune {
 namespace {
@@ -53,11 +54,12 @@ absl::StatusOr<std::string> Convert(const ConvertOptions& options) {
     return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(absl::StrCat(
                                            "--format: there is no form \"", options.format, "\"")));
   }
+  absl::StatusOr<std::string> content = ReadWholeFile(options.input);
+  if (!content.ok()) return WithExitCode(kExitBadInput, content.status());
   absl::StatusOr<ReadModuleResult> read =
-      ReadModuleFile(options.input, {.format = *from, .keep_unknown = options.keep_unknown});
+      ReadVerifiedModule(*std::move(content), InputName(options.input),
+                         {.format = *from, .keep_unknown = options.keep_unknown});
   if (!read.ok()) return WithExitCode(kExitBadInput, read.status());
-  absl::Status valid = VerifyStatus(*read->module, options.input);
-  if (!valid.ok()) return WithExitCode(kExitBadInput, valid);
   return WriteModule(*read->module, *to);
 }
 

@@ -7,6 +7,8 @@
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
 #include "tuner/inspection.h"
+#include "tuner/number_options.h"
+#include "tuner/printable.h"
 #include "tuner/program.h"
 
 namespace autotune {
@@ -33,12 +35,12 @@ int RunInspect(const InspectOptions& options, CommandContext& context) {
   absl::StatusOr<Inspection> inspection = Inspect(*program, options.target);
   if (!inspection.ok()) return context.Fail(inspection.status());
   for (const std::string& warning : program->warnings) {
-    context.err << "warning: " << warning << "\n";
+    context.err << "warning: " << PrintableText(warning) << "\n";
   }
   if (options.json) {
-    context.out << InspectionJson(*inspection).dump(2) << "\n";
+    context.out << DumpJson(InspectionJson(*inspection)) << "\n";
   } else {
-    context.out << InspectionText(*inspection, options.limit);
+    context.out << PrintableText(InspectionText(*inspection, options.limit));
   }
   return kExitDone;
 }
@@ -53,7 +55,8 @@ void AddInspectCommand(CLI::App& app, CommandContext& context) {
       ->required();
   command->add_option("--target", options->target,
                       "v2, v3, v4, v5e, v5p, v6e or v7x [the recording's, else v5e]");
-  command->add_option("--limit", options->limit, "Kernels to show, dearest first; 0 shows all")
+  AddNumber(*command, "--limit", options->limit, kCountRange,
+            "Kernels to show, dearest first; 0 shows all")
       ->capture_default_str();
   command->add_flag("--json", options->json, "One JSON document on standard output");
   command->footer(kExamples);

@@ -17,6 +17,8 @@
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
 #include "tuner/interrupt.h"
+#include "tuner/number_options.h"
+#include "tuner/printable.h"
 #include "tuner/program.h"
 #include "tuner/text_table.h"
 
@@ -38,6 +40,7 @@ struct RecordOptions {
   std::string out;
   std::optional<int64_t> sample;
   uint64_t seed = 1;
+  double timeout_seconds = 120;
   int64_t jobs = 0;
   bool quiet = false;
 };
@@ -56,8 +59,9 @@ class SweepDisplay {
       context_.err << (context_.err_is_terminal ? "\r\033[K" : "")
                    << FormatCount(progress.configs_done) << " of " << FormatCount(progress.configs)
                    << " configurations, " << progress.kernels_done << " of " << progress.kernels
-                   << " kernels, " << progress.failures << " failures; " << progress.kernel
-                   << (context_.err_is_terminal ? "" : "\n") << std::flush;
+                   << " kernels, " << progress.failures << " failures; "
+                   << PrintableLine(progress.kernel) << (context_.err_is_terminal ? "" : "\n")
+                   << std::flush;
     }
     return !InterruptRequested();
   }
@@ -105,11 +109,9 @@ absl::Status Record(const RecordOptions& options, CommandContext& context) {
                         absl::InvalidArgumentError(absl::StrCat("--backend takes aot here; got \"",
                                                                 options.backend, "\"")));
   }
-  if (options.sample && *options.sample < 0) {
-    return WithExitCode(kExitWrongUse, absl::InvalidArgumentError("--sample must not be negative"));
-  }
   AotBackendOptions aot;
   aot.target = options.target;
+  aot.timeout = absl::Seconds(options.timeout_seconds);
   aot.jobs = static_cast<int>(options.jobs > 0 ? options.jobs
                                                : std::max(1u, std::thread::hardware_concurrency()));
   absl::StatusOr<std::unique_ptr<AotBackend>> backend = AotBackend::Create(aot);
@@ -145,8 +147,9 @@ int RunRecord(const RecordOptions& options, CommandContext& context) {
   for (const RecordedKernel& kernel : recording->kernels()) {
     configs += static_cast<int64_t>(kernel.configs().size());
   }
-  context.out << options.out << ": " << recording->kernels().size() << " kernels, "
-              << FormatCount(configs) << " configurations on " << recording->origin().device << " ("
+  context.out << PrintableLine(options.out) << ": " << recording->kernels().size() << " kernels, "
+              << FormatCount(configs) << " configurations on "
+              << PrintableLine(recording->origin().device) << " ("
               << std::string(TimeSourceName(recording->origin().source)) << ")\n";
   return kExitDone;
 }
@@ -162,9 +165,14 @@ void AddRecordCommand(CLI::App& app, CommandContext& context) {
   command->add_option("--target", options->target, "v2, v3, v4, v5e, v5p, v6e or v7x")
       ->capture_default_str();
   command->add_option("--out", options->out, "The recording")->required();
-  command->add_option("--sample", options->sample, "Tiles of each kernel [all of them]");
-  command->add_option("--seed", options->seed, "Of the sample")->capture_default_str();
-  command->add_option("--jobs", options->jobs, "Compilations at a time [as many as cores]");
+  AddNumber(*command, "--sample", options->sample, kCountRange,
+            "Tiles of each kernel [all of them]");
+  AddNumber(*command, "--seed", options->seed, kSeedRange, "Of the sample")->capture_default_str();
+  AddNumber(*command, "--timeout-seconds", options->timeout_seconds, kTimeoutRange,
+            "A compilation that takes longer has failed")
+      ->capture_default_str();
+  AddNumber(*command, "--jobs", options->jobs, kJobsRange,
+            "Compilations at a time [as many as cores]");
   command->add_flag("--quiet", options->quiet, "No progress");
   command->footer(kExamples);
   command->callback([options, &context] { context.exit_code = RunRecord(*options, context); });

@@ -16,6 +16,7 @@
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
+#include "tuner/printable.h"
 #include "tuner/text_table.h"
 
 namespace autotune {
@@ -77,13 +78,12 @@ absl::Status List(RecordStore& store, const RecordsOptions& options, std::ostrea
                     {"outcome", run.outcome}});
   }
   if (options.json) {
-    out << json{{"schema", "autotune.records/1"},
-                {"store", store.url()},
-                {"runs", list},
-                {"kernels", totals->kernels},
-                {"candidates", totals->candidates},
-                {"measured", totals->measured}}
-               .dump(2)
+    out << DumpJson({{"schema", "autotune.records/1"},
+                     {"store", store.url()},
+                     {"runs", list},
+                     {"kernels", totals->kernels},
+                     {"candidates", totals->candidates},
+                     {"measured", totals->measured}})
         << "\n";
     return absl::OkStatus();
   }
@@ -135,7 +135,7 @@ absl::Status Show(RecordStore& store, const RecordsOptions& options, std::ostrea
                std::string(FateName(record.fate)), result, record.config.Key()});
   }
   if (options.json) {
-    out << json{{"schema", "autotune.records/1"}, {"run", run->id}, {"candidates", list}}.dump(2)
+    out << DumpJson({{"schema", "autotune.records/1"}, {"run", run->id}, {"candidates", list}})
         << "\n";
   } else {
     out << table.ToString();
@@ -149,10 +149,10 @@ absl::Status Verify(RecordStore& store, const RecordsOptions& options, std::ostr
   json list = json::array();
   for (const DamagedRecord& record : *damaged) {
     list.push_back({{"where", record.where}, {"what", record.what}});
-    if (!options.json) out << record.where << ": " << record.what << "\n";
+    if (!options.json) out << PrintableLine(absl::StrCat(record.where, ": ", record.what)) << "\n";
   }
   if (options.json) {
-    out << json{{"schema", "autotune.records/1"}, {"damaged", list}}.dump(2) << "\n";
+    out << DumpJson({{"schema", "autotune.records/1"}, {"damaged", list}}) << "\n";
   } else if (damaged->empty()) {
     out << "all records are well\n";
   }

@@ -8,10 +8,12 @@
 #include "hardware/atomic_file.h"
 #include "hardware/record_transfer.h"
 #include "hardware/recording.h"
+#include "hardware/recording_forms.h"
 #include "hlo/fingerprint.h"
 #include "tuner/best_config.h"
 #include "tuner/command_records.h"
 #include "tuner/command_status.h"
+#include "tuner/printable.h"
 #include "tuner/text_table.h"
 
 namespace autotune {
@@ -22,7 +24,9 @@ absl::Status WrongUse(const std::string& message) {
 }
 
 absl::StatusOr<std::string> RecordingBytes(RecordStore& store, const RecordsOptions& options) {
-  if (options.device.empty()) return WrongUse("--to recording needs --device, such as tpu-v3");
+  if (options.device.empty()) {
+    return WrongUse(absl::StrCat("--to ", options.form, " needs --device, such as tpu-v3"));
+  }
   MeasurementContext context;
   context.device = options.device;
   if (options.source == "estimate") {
@@ -38,7 +42,9 @@ absl::StatusOr<std::string> RecordingBytes(RecordStore& store, const RecordsOpti
                         absl::NotFoundError(absl::StrCat("the store holds no ", options.source,
                                                          " times of ", options.device)));
   }
-  return recording->Serialize();
+  if (options.form == "recording") return recording->Serialize();
+  absl::StatusOr<std::string> bytes = WriteTuningData(*recording);
+  return bytes.ok() ? bytes : WithExitCode(kExitBadInput, bytes.status());
 }
 
 // A recording has no run; the same file always gets the same one.
@@ -59,7 +65,7 @@ absl::StatusOr<ImportCounts> AddFile(RecordStore& store, const std::string& path
   if (!content.ok()) return WithExitCode(kExitBadInput, content.status());
   if (Recording::LooksLikeRecording(*content)) return AddRecording(store, *content, path);
   absl::StatusOr<ImportCounts> counts = ImportJsonLines(store, *content, path);
-  if (absl::IsInvalidArgument(counts.status())) {
+  if (absl::IsInvalidArgument(counts.status()) || absl::IsAlreadyExists(counts.status())) {
     return WithExitCode(kExitBadInput, counts.status());
   }
   return counts;
@@ -73,10 +79,11 @@ absl::Status ExportRecords(RecordStore& store, const RecordsOptions& options, st
     content = ExportJsonLines(store);
   } else if (options.form == "csv") {
     content = ExportCsv(store);
-  } else if (options.form == "recording") {
+  } else if (options.form == "recording" || options.form == "pb") {
     content = RecordingBytes(store, options);
   } else {
-    return WrongUse(absl::StrCat("--to takes jsonl, csv or recording; got \"", options.form, "\""));
+    return WrongUse(
+        absl::StrCat("--to takes jsonl, csv, recording or pb; got \"", options.form, "\""));
   }
   if (!content.ok()) return content.status();
   if (options.out == "-") {
@@ -90,8 +97,9 @@ absl::Status ImportRecords(RecordStore& store, const RecordsOptions& options, st
   for (const std::string& path : options.files) {
     absl::StatusOr<ImportCounts> counts = AddFile(store, path);
     if (!counts.ok()) return counts.status();
-    out << path << ": " << FormatCount(counts->runs) << " runs, " << FormatCount(counts->kernels)
-        << " kernels, " << FormatCount(counts->candidates) << " candidates added\n";
+    out << PrintableLine(path) << ": " << FormatCount(counts->runs) << " runs, "
+        << FormatCount(counts->kernels) << " kernels, " << FormatCount(counts->candidates)
+        << " candidates added\n";
   }
   return absl::OkStatus();
 }

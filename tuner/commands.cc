@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
+#include <numeric>
 #include <ostream>
+#include <system_error>
+#include <utility>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/match.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "tuner/command_status.h"
+#include "tuner/printable.h"
 
 namespace autotune {
 namespace {
@@ -44,6 +49,45 @@ std::vector<std::string> WithDefaultCommand(const CLI::App& app,
   return arguments;
 }
 
+// How many letters have to be changed, added or taken away to turn one word into the other
+// (Levenshtein's distance).
+size_t EditDistance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+// What to say of a first argument that can be neither a command nor a file: a single word that is
+// the name of none. Empty if it may be one.
+std::string NoSuchCommand(const CLI::App& app, const std::string& word) {
+  const bool is_word = std::all_of(word.begin(), word.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
+  });
+  std::error_code error;
+  if (word.empty() || word[0] == '-' || !is_word || std::filesystem::exists(word, error)) return "";
+  std::string nearest;
+  size_t distance = std::min<size_t>(3, word.size());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const size_t this_distance = EditDistance(word, command->get_name());
+    if (this_distance == 0) return "";
+    if (this_distance >= distance) continue;
+    nearest = command->get_name();
+    distance = this_distance;
+  }
+  return absl::StrCat(
+      "\"", word, "\" is neither a command nor a file that is there",
+      nearest.empty() ? "" : absl::StrCat("; did you mean `autotune ", nearest, "`?"),
+      "\n`autotune --help` lists the commands");
+}
+
 // Parse errors and requests for help; returns the exit code.
 int ExplainParseError(const CLI::App& app, const CLI::ParseError& error,
                       const CommandContext& context) {
@@ -52,7 +96,7 @@ int ExplainParseError(const CLI::App& app, const CLI::ParseError& error,
   }
   std::string command;
   for (const CLI::App* used : app.get_subcommands()) command = absl::StrCat(" ", used->get_name());
-  context.err << "autotune: " << error.what() << "\n"
+  context.err << "autotune: " << PrintableText(error.what()) << "\n"
               << "`autotune" << command << " --help` lists the options\n";
   return kExitWrongUse;
 }
@@ -60,7 +104,7 @@ int ExplainParseError(const CLI::App& app, const CLI::ParseError& error,
 }  // namespace
 
 int CommandContext::Fail(ExitCode code, const std::string& message) const {
-  err << "autotune: " << message << std::endl;
+  err << "autotune: " << PrintableText(message) << std::endl;
   return code;
 }
 
@@ -70,6 +114,7 @@ int CommandContext::Fail(const absl::Status& status) const {
 
 void AddCommands(CLI::App& app, CommandContext& context) {
   AddTuneCommand(app, context);
+  AddApplyCommand(app, context);
   AddInspectCommand(app, context);
   AddCompareCommand(app, context);
   AddCheckCommand(app, context);
@@ -87,6 +132,8 @@ int RunCommandLine(CommandContext& context) {
     app.require_subcommand(1);
     AddCommands(app, context);
     std::vector<std::string> arguments(context.arguments.begin() + 1, context.arguments.end());
+    const std::string wrong = arguments.empty() ? "" : NoSuchCommand(app, arguments.front());
+    if (!wrong.empty()) return context.Fail(kExitWrongUse, wrong);
     arguments = WithDefaultCommand(app, std::move(arguments));
     std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 wants
     try {

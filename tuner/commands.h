@@ -43,6 +43,7 @@ void AddRecordCommand(CLI::App& app, CommandContext& context);
 void AddRecordsCommand(CLI::App& app, CommandContext& context);
 void AddBackendsCommand(CLI::App& app, CommandContext& context);
 void AddCompareCommand(CLI::App& app, CommandContext& context);
+void AddApplyCommand(CLI::App& app, CommandContext& context);
 
 // All of them, in the order of `autotune --help`.
 void AddCommands(CLI::App& app, CommandContext& context);

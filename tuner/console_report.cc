@@ -151,8 +151,9 @@ std::string Footer(const TuningReport& report) {
     text += "\nnothing could be measured: no kernel has a time\n";
   }
   if (!report.store.empty()) {
-    absl::StrAppend(&text, "store:   ", report.store, ", ", report.store_hits,
-                    " kernels known before, ", report.store_misses, " new\n");
+    absl::StrAppend(&text, "store:   ", report.store, " (kernels: ", report.store_hits,
+                    report.store_hits == 1 ? " hit, " : " hits, ", report.store_misses,
+                    report.store_misses == 1 ? " miss)\n" : " misses)\n");
   }
   if (!report.output_directory.empty()) {
     absl::StrAppend(&text, "results: ", report.output_directory, "\n");

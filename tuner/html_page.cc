@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "tuner/printable.h"
 #include "tuner/report_assets.h"
 
 namespace autotune {
@@ -34,12 +35,10 @@ constexpr char kPolicy[] =
 }  // namespace
 
 std::string EscapeHtml(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"&", "&amp;"},
-                                    {"<", "&lt;"},
-                                    {">", "&gt;"},
-                                    {"\"", "&quot;"},
-                                    {"'", "&#39;"},
-                                    {absl::string_view("\0", 1), "\xEF\xBF\xBD"}});
+  // No page needs control characters, and a terminal would obey those of its source.
+  return absl::StrReplaceAll(
+      PrintableText(text),
+      {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}});
 }
 
 std::string JsonForScript(const nlohmann::json& json) {

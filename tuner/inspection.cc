@@ -16,8 +16,6 @@
 namespace autotune {
 namespace {
 
-constexpr char kAssumedTarget[] = "tpu-v5e";
-
 struct ChosenDevice {
   DeviceSpec spec;
   std::string reason;

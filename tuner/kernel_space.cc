@@ -42,7 +42,9 @@ KernelSpace SpaceFromRecording(const Kernel& kernel, const Recording& recording)
   if (const RecordedConfig* config = recorded->Default()) {
     result.compiler_default = config->config;
   } else if (kernel.compiler_choice && !kernel.compiler_choice->bounds.IsEmpty()) {
-    result.compiler_default = Config(kernel.compiler_choice->bounds);
+    // A default that is not recorded would spend a measurement on the answer "not recorded".
+    Config choice(kernel.compiler_choice->bounds);
+    if (recorded->Find(choice.Key()) != nullptr) result.compiler_default = std::move(choice);
   }
   return result;
 }
@@ -57,8 +59,7 @@ KernelSpace SpaceFromGeometry(const Kernel& kernel, const DeviceSpec& device) {
     result.not_tuned = std::string(geometry.status().message());
     return result;
   }
-  absl::StatusOr<std::unique_ptr<TileSpace>> space =
-      CreateKernelTileSpace(*geometry, device);
+  absl::StatusOr<std::unique_ptr<TileSpace>> space = CreateKernelTileSpace(*geometry, device);
   if (!space.ok()) {
     result.not_tuned = std::string(space.status().message());
     return result;

@@ -22,7 +22,8 @@ struct KernelSpace {
   std::string not_tuned;
   // True if the configurations cannot be told apart by content.
   bool opaque = false;
-  // What the compiler would choose by itself: the recording's default, else the program's.
+  // What the compiler would choose by itself: the recording's default, else the program's; for a
+  // replay only if it is recorded.
   std::optional<Config> compiler_default;
 };
 

@@ -6,17 +6,17 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "hlo/opcode.h"
+#include "hlo/program_stage.h"
 #include "hlo/read_file.h"
 #include "hlo/read_module.h"
-#include "hlo/verifier.h"
 #include "tuner/command_status.h"
+#include "tuner/input_files.h"
 
 namespace autotune {
 namespace {
 
 absl::StatusOr<Program> FromRecording(const std::string& path, const std::string& bytes) {
-  absl::StatusOr<Recording> recording = Recording::Parse(bytes, path);
+  absl::StatusOr<Recording> recording = Recording::Parse(bytes, InputName(path));
   if (!recording.ok()) return recording.status();
   Program program;
   program.path = path;
@@ -29,16 +29,19 @@ absl::StatusOr<Program> FromRecording(const std::string& path, const std::string
 }
 
 absl::StatusOr<Program> FromModule(const std::string& path, std::string content) {
-  absl::StatusOr<ReadModuleResult> read = ReadModule(std::move(content), path);
+  absl::StatusOr<ReadModuleResult> read = ReadVerifiedModule(std::move(content), InputName(path));
   if (!read.ok()) return read.status();
   Program program;
   program.path = path;
   program.module = std::move(read->module);
   program.name = std::string(program.module->name());
-  if (absl::Status status = VerifyStatus(*program.module, path); !status.ok()) return status;
   absl::StatusOr<std::vector<Kernel>> kernels = ExtractKernels(*program.module);
   if (!kernels.ok()) return kernels.status();
   program.kernels = *std::move(kernels);
+  if (StageOf(*program.module) == ProgramStage::kOptimizedElsewhere) {
+    program.warnings.push_back(
+        absl::StrCat(path, " ", ProgramStageAdvice(ProgramStage::kOptimizedElsewhere)));
+  }
   if (const int64_t elided = program.module->elided_constant_count(); elided > 0) {
     program.warnings.push_back(absl::StrCat(
         path, ": ", elided, elided == 1 ? " constant was" : " constants were",
@@ -66,9 +69,7 @@ absl::StatusOr<Program> Load(const std::string& argument) {
   if (!path.ok()) return path.status();
   absl::StatusOr<std::string> content = ReadWholeFile(*path);
   if (!content.ok()) return content.status();
-  if (content->empty())
-    return absl::InvalidArgumentError(absl::StrCat(*path, ": the file is empty"));
-  if (Recording::LooksLikeRecording(*content)) return FromRecording(*path, *content);
+  if (IsRecordingContent(*content)) return FromRecording(*path, *content);
   return FromModule(*path, *std::move(content));
 }
 
@@ -81,25 +82,17 @@ absl::StatusOr<Program> LoadProgram(const std::string& path) {
 }
 
 bool IsBeforeOptimisation(const Program& program) {
-  if (program.module == nullptr || !program.kernels.empty()) return false;
-  for (const HloComputation* computation : program.module->computations()) {
-    for (const HloInstruction* instruction : computation->instructions()) {
-      if (instruction->opcode() == HloOpcode::kFusion) return false;
-    }
-  }
-  return true;
+  return program.module != nullptr && program.kernels.empty() &&
+         StageOf(*program.module) == ProgramStage::kBeforeOptimization;
 }
 
 absl::Status RequireKernels(const Program& program) {
   if (!program.kernels.empty()) return absl::OkStatus();
-  const std::string what =
-      IsBeforeOptimisation(program)
-          ? "is a program before optimisation: its kernels do not exist yet.\n"
-            "  To tune it by replay, give the program as the TPU compiler left it:\n"
-            "    in JAX: jax.jit(f).lower(*args).compile().as_text()\n"
-            "    or XLA_FLAGS=--xla_dump_to=DIR, then the file ...after_optimizations.txt\n"
-            "  To tune it as it is, a compiling backend is needed: --backend aot or pjrt"
-          : "holds no kernels: no fusion or other operation of it is tiled for a TPU";
+  const bool tpu =
+      program.module == nullptr || StageOf(*program.module) == ProgramStage::kOptimizedForTpu;
+  const absl::string_view what =
+      tpu ? "holds no kernels: no fusion or other operation of it is tiled for a TPU"
+          : ProgramStageAdvice(StageOf(*program.module));
   return WithExitCode(kExitBadInput,
                       absl::InvalidArgumentError(absl::StrCat(program.path, " ", what)));
 }

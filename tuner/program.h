@@ -13,6 +13,9 @@
 
 namespace autotune {
 
+// The generation that is meant where neither the user nor the program names one.
+inline constexpr char kAssumedTarget[] = "tpu-v5e";
+
 // What a command was asked to work on. A value; module and kernels are shared and immutable.
 struct Program {
   std::string path;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tuner/printable.h"
 #include "tuner/text_table.h"
 
 namespace autotune {
@@ -26,7 +27,7 @@ std::optional<double> Share(const ProgressUpdate& update) {
 
 // "45 s", "3 min 20 s", "2 h 5 min".
 std::string Rough(double seconds) {
-  const int64_t s = static_cast<int64_t>(std::ceil(seconds));
+  const auto s = static_cast<int64_t>(std::ceil(std::min(seconds, 1e9)));
   if (s < 60) return absl::StrCat(s, " s");
   if (s < 3600) return absl::StrCat(s / 60, " min ", s % 60, " s");
   return absl::StrCat(s / 3600, " h ", s / 60 % 60, " min");
@@ -36,7 +37,9 @@ class NoProgress : public ProgressObserver {
  public:
   explicit NoProgress(std::ostream& stream) : stream_(stream) {}
   void OnProgress(const ProgressUpdate&) override {}
-  void OnMessage(const std::string& message) override { stream_ << message << std::endl; }
+  void OnMessage(const std::string& message) override {
+    stream_ << PrintableText(message) << std::endl;
+  }
   void OnFinish() override {}
 
  private:
@@ -54,7 +57,9 @@ class LineProgress : public ProgressObserver {
     shown_at_ = update.wall_seconds;
     stream_ << DescribeProgress(update) << std::endl;
   }
-  void OnMessage(const std::string& message) override { stream_ << message << std::endl; }
+  void OnMessage(const std::string& message) override {
+    stream_ << PrintableText(message) << std::endl;
+  }
   void OnFinish() override {}
 
  private:
@@ -84,7 +89,7 @@ class BarProgress : public ProgressObserver {
   }
   void OnMessage(const std::string& message) override {
     OnFinish();
-    stream_ << message << std::endl;
+    stream_ << PrintableText(message) << std::endl;
   }
   void OnFinish() override {
     if (drawn_) stream_ << "\r\033[K" << std::flush;

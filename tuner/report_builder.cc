@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tuner/metrics.h"
 #include "tuner/model_scorer.h"
+#include "tuner/program_sum.h"
 
 namespace autotune {
 namespace {
@@ -123,19 +124,14 @@ KernelReport ReportKernel(const KernelState& state, size_t index, const TuningSe
   return report;
 }
 
-// Sums count x time over the kernels. `own` is the time that the total's own choice gives a kernel;
-// the default, else any known time, stands in for it.
+// `own` is the time that the total's own choice gives a kernel.
 template <typename Own>
 ProgramTotal Sum(const std::vector<KernelReport>& kernels, std::string name, Own own) {
-  ProgramTotal total = {.name = std::move(name)};
+  ProgramSum sum;
   for (const KernelReport& kernel : kernels) {
-    std::optional<double> seconds = own(kernel);
-    if (seconds) ++total.kernels;
-    if (!seconds) seconds = Seconds(kernel.compiler_default);
-    if (!seconds) seconds = Seconds(kernel.best);
-    total.seconds += static_cast<double>(kernel.count) * seconds.value_or(0);
+    sum.Add(kernel.count, own(kernel), Seconds(kernel.compiler_default), Seconds(kernel.best));
   }
-  return total;
+  return {.name = std::move(name), .seconds = sum.seconds, .kernels = sum.kernels};
 }
 
 std::optional<double> ChoiceSeconds(const KernelReport& kernel, const std::string& model) {

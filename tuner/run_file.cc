@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "hardware/atomic_file.h"
 #include "nlohmann/json.hpp"
+#include "tuner/printable.h"
 
 namespace autotune {
 namespace {
@@ -15,12 +16,16 @@ std::string PathIn(const std::string& out) { return absl::StrCat(out, "/run.json
 
 }  // namespace
 
+std::string RunFile::StoreUrl(const std::string& out) const {
+  return store.empty() ? absl::StrCat("sqlite:", out, "/records.db") : store;
+}
+
 absl::Status RunFile::Save(const std::string& out) const {
   const json document = {{"schema", kSchema},
                          {"run", run_id},
                          {"store", store},
                          {"options", json::parse(options_json)}};
-  return WriteFileAtomically(PathIn(out), absl::StrCat(document.dump(2), "\n"));
+  return WriteFileAtomically(PathIn(out), absl::StrCat(DumpJson(document), "\n"));
 }
 
 absl::StatusOr<RunFile> RunFile::Load(const std::string& out) {
@@ -41,7 +46,7 @@ absl::StatusOr<RunFile> RunFile::Load(const std::string& out) {
   RunFile run;
   run.run_id = document["run"].get<std::string>();
   run.store = document["store"].get<std::string>();
-  run.options_json = document["options"].dump();
+  run.options_json = DumpJson(document["options"], -1);
   return run;
 }
 

@@ -11,8 +11,11 @@ namespace autotune {
 // OUT/run.json: what `--resume` and `autotune report` need to find a run again. A plain value.
 struct RunFile {
   std::string run_id;
-  std::string store;         // URL
-  std::string options_json;  // OptionsToJson
+  std::string store;         // URL; empty stands for OUT/records.db, wherever OUT is now
+  std::string options_json;  // OptionsToJson, with absolute paths
+
+  // The store's URL for the run in `out`.
+  std::string StoreUrl(const std::string& out) const;
 
   // {"schema": "autotune.run/1", "run": ..., "store": ..., "options": {...}}, written aside and
   // renamed.

@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "nlohmann/json.hpp"
+#include "tuner/printable.h"
 
 namespace autotune {
 namespace {
@@ -27,7 +30,26 @@ bool IsAnswer(const Measurement& measurement) {
                               measurement.failure().kind != FailureKind::kConfigNotRecorded);
 }
 
+constexpr char kDeviceSeconds[] = "device_seconds";
+
 }  // namespace
+
+int64_t InterruptedRun::Measured() const {
+  return std::count_if(candidates.begin(), candidates.end(), [](const CandidateRecord& record) {
+    return record.fate == Fate::kMeasured;
+  });
+}
+
+absl::StatusOr<double> LoadDeviceSeconds(RecordStore& store, const std::string& run_id) {
+  absl::StatusOr<std::string> text = store.LoadCheckpoint(run_id);
+  if (absl::IsNotFound(text.status())) return 0;
+  if (!text.ok()) return text.status();
+  const nlohmann::json state = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!state.is_object() || !state.contains(kDeviceSeconds) || !state[kDeviceSeconds].is_number()) {
+    return absl::DataLossError(absl::StrCat("the state of run ", run_id, " cannot be read"));
+  }
+  return state[kDeviceSeconds].get<double>();
+}
 
 RunLog::RunLog(RecordStore* store, MeasurementContext context,
                std::optional<InterruptedRun> interrupted)
@@ -36,8 +58,10 @@ RunLog::RunLog(RecordStore* store, MeasurementContext context,
   for (size_t i = 0; i < interrupted_->candidates.size(); ++i) {
     const CandidateRecord& record = interrupted_->candidates[i];
     next_sequence_ = std::max(next_sequence_, record.sequence + 1);
+    const CandidateKey key = {record.kernel_fingerprint, record.config.Key()};
+    if (record.fate == Fate::kProposed) proposed_.emplace(key, record.sequence);
     if (record.fate != Fate::kMeasured || !record.measurement) continue;
-    journal_[{record.kernel_fingerprint, record.config.Key()}].push_back(i);
+    journal_[key].push_back(i);
   }
 }
 
@@ -78,16 +102,25 @@ absl::StatusOr<std::vector<ReusedResult>> RunLog::Reusable(const Kernel& kernel)
 std::optional<std::pair<int64_t, Measurement>> RunLog::Replay(const Kernel& kernel,
                                                               const Config& config) {
   const auto it = journal_.find({kernel.fingerprint, config.Key()});
-  if (it == journal_.end() || it->second.empty()) return std::nullopt;
+  if (it == journal_.end()) return std::nullopt;
   const CandidateRecord& record = interrupted_->candidates[it->second.front()];
   it->second.pop_front();
+  if (it->second.empty()) journal_.erase(it);
   return std::make_pair(record.sequence, *record.measurement);
 }
 
-std::vector<CandidateRecord> RunLog::NotReplayed() const {
+std::vector<CandidateRecord> RunLog::TakeLeftBehind(absl::Span<const CandidateKey> next) {
+  const bool on_course = std::all_of(
+      next.begin(), next.end(), [this](const CandidateKey& key) { return journal_.contains(key); });
+  if (on_course) return {};
   std::vector<CandidateRecord> left;
-  for (const auto& [key, positions] : journal_) {
-    for (size_t position : positions) left.push_back(interrupted_->candidates[position]);
+  for (auto it = journal_.begin(); it != journal_.end();) {
+    if (std::find(next.begin(), next.end(), it->first) != next.end()) {
+      ++it;
+      continue;
+    }
+    for (size_t position : it->second) left.push_back(interrupted_->candidates[position]);
+    it = journal_.erase(it);
   }
   std::sort(left.begin(), left.end(), [](const CandidateRecord& a, const CandidateRecord& b) {
     return a.sequence < b.sequence;
@@ -116,12 +149,20 @@ absl::Status RunLog::Append(std::vector<CandidateOutcome> outcomes,
   int64_t sequence = next_sequence_;
   for (CandidateOutcome& outcome : outcomes) {
     if (outcome.sequence >= 0) continue;
+    const Kernel& kernel = kernels[outcome.kernel];
+    const auto known = proposed_.find({kernel.fingerprint, outcome.config.Key()});
+    if (outcome.fate == Fate::kProposed && known != proposed_.end()) {
+      outcome.sequence = known->second;
+      continue;
+    }
     outcome.sequence = sequence++;
-    records.push_back(ToRecord(outcome, kernels[outcome.kernel]));
+    records.push_back(ToRecord(outcome, kernel));
   }
   if (store_ != nullptr && !records.empty()) {
     ScopedTimer timer(store_seconds_);
-    if (absl::Status status = store_->Append(records); !status.ok()) return status;
+    const nlohmann::json state = {{kDeviceSeconds, outcomes.back().device_seconds}};
+    absl::Status status = store_->Append(records, DumpJson(state, -1));
+    if (!status.ok()) return status;
   }
   next_sequence_ = sequence;
   std::move(outcomes.begin(), outcomes.end(), std::back_inserter(outcomes_));

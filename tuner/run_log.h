@@ -29,7 +29,18 @@ struct ReusedResult {
 struct InterruptedRun {
   RunRecord run;
   std::vector<CandidateRecord> candidates;
+  double device_seconds = 0;  // spent so far, real or simulated
+
+  // How many measurements it spent.
+  int64_t Measured() const;
 };
+
+// The device time that a run has spent, as RunLog keeps it beside the records: 0 for one that has
+// measured nothing, or was written by a version that did not keep it.
+absl::StatusOr<double> LoadDeviceSeconds(RecordStore& store, const std::string& run_id);
+
+// A kernel and the key of one of its configurations.
+using CandidateKey = std::pair<uint64_t, std::string>;
 
 // The history of a run: every outcome goes to the record store before anyone else sees it. A
 // resumed run follows the same course as before, because the search is deterministic; what it
@@ -52,12 +63,15 @@ class RunLog {
   // its sequence number.
   std::optional<std::pair<int64_t, Measurement>> Replay(const Kernel& kernel, const Config& config);
 
-  // Results of the interrupted run that Replay has not given out (a resumed run with other options
-  // takes another course).
-  std::vector<CandidateRecord> NotReplayed() const;
+  // What the interrupted run measured and Replay will not be asked for, because the resumed run
+  // left its course (with another budget rounds are cut in another way): nothing as long as each of
+  // `next`, the candidates that are to be answered now, is in the history; else everything that is
+  // not in `next`, by sequence. Each measurement once, here or by Replay.
+  std::vector<CandidateRecord> TakeLeftBehind(absl::Span<const CandidateKey> next);
 
-  // Numbers the outcomes that have no number yet (sequence < 0), stores those, and takes all of
-  // them into outcomes(). Stores all or nothing; on failure takes none in.
+  // Numbers the outcomes that have no number yet (sequence < 0), stores those with the device time
+  // of the last, and takes all of them into outcomes(). A candidate that the interrupted run
+  // proposed keeps its record. Stores all or nothing; on failure takes none in.
   absl::Status Append(std::vector<CandidateOutcome> outcomes, absl::Span<const Kernel> kernels);
 
   absl::Status Finish(int64_t unix_micros, const std::string& outcome);
@@ -75,8 +89,10 @@ class RunLog {
   std::optional<InterruptedRun> interrupted_;
   std::string run_id_;
   int64_t next_sequence_ = 0;
-  // Positions in interrupted_->candidates by (kernel, key), oldest first.
-  absl::btree_map<std::pair<uint64_t, std::string>, std::deque<size_t>> journal_;
+  // Positions in interrupted_->candidates of what was measured and not replayed, oldest first.
+  absl::btree_map<CandidateKey, std::deque<size_t>> journal_;
+  // The sequence numbers of what it proposed and did not measure.
+  absl::btree_map<CandidateKey, int64_t> proposed_;
   std::vector<CandidateOutcome> outcomes_;
   int64_t hits_ = 0;
   int64_t misses_ = 0;

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,10 +15,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "hardware/atomic_file.h"
 #include "hardware/device_spec.h"
+#include "hardware/journaled_store.h"
 #include "hardware/record_store.h"
 #include "nlohmann/json.hpp"
 #include "tbb/global_control.h"
@@ -28,11 +32,14 @@
 #include "tuner/kernel_cost.h"
 #include "tuner/kernel_space.h"
 #include "tuner/models.h"
+#include "tuner/number_options.h"
 #include "tuner/output_files.h"
+#include "tuner/printable.h"
 #include "tuner/program.h"
 #include "tuner/progress.h"
 #include "tuner/report_render.h"
 #include "tuner/run_file.h"
+#include "tuner/run_lock.h"
 #include "tuner/shell_words.h"
 #include "tuner/tuner.h"
 
@@ -54,6 +61,7 @@ absl::StatusOr<std::optional<RunFile>> FindRun(const std::set<std::string>& give
   }
   absl::StatusOr<RunFile> run = RunFile::Load(options.out);
   if (!run.ok()) return WithExitCode(kExitBadInput, run.status());
+  MakePathsAbsolute(options);  // as the stored ones are
   absl::Status taken = TakeStoredOptions(run->options_json, given, options);
   if (!taken.ok()) {
     return WithExitCode(absl::IsFailedPrecondition(taken) ? kExitWrongUse : kExitBadInput, taken);
@@ -72,9 +80,14 @@ class TuningCommand {
 
  private:
   absl::Status LoadInputs();
+  absl::Status LoadModels();
   absl::Status OpenRun(const std::optional<RunFile>& resumed);
-  absl::Status LoadInterruptedRun(const std::string& run_id);
+  absl::Status OpenStore(bool new_folder);
+  absl::Status BeginRun();
+  absl::Status LoadInterruptedRun(const RunFile& resumed);
+  absl::Status CheckBudgetLeft(const RunFile& resumed) const;
   absl::Status CreateTuner();
+  RunHeadline MakeHeadline() const;
   void ShowHeadline();
   void CompleteReport(TuningReport& report);
   absl::Status WriteResults(const TuningReport& report);
@@ -85,9 +98,13 @@ class TuningCommand {
   double load_seconds_ = 0;
   Program program_;
   ChosenBackend backend_;
+  std::shared_ptr<CostModel> model_;
+  std::shared_ptr<CostModel> baseline_;
   TuningTask task_;
+  RunLock lock_;
   std::unique_ptr<RecordStore> store_;
-  std::string store_url_;
+  RunFile run_file_;
+  RunHeadline headline_;
   std::unique_ptr<ProgressObserver> progress_;
   std::unique_ptr<tbb::global_control> threads_;
   std::unique_ptr<Tuner> tuner_;
@@ -98,6 +115,9 @@ absl::Status TuningCommand::Prepare(const std::set<std::string>& given) {
   if (!resumed.ok()) return resumed.status();
   absl::Status finished = FinishTuneOptions(options_);
   if (!finished.ok()) return WithExitCode(kExitWrongUse, finished);
+  if (options_.jobs == 0 && options_.backend != "fleet") {  // a fleet counts its own
+    options_.jobs = std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, kJobsRange.max);
+  }
   if (options_.jobs > 0) {
     threads_ = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
                                                      static_cast<size_t>(options_.jobs));
@@ -107,9 +127,11 @@ absl::Status TuningCommand::Prepare(const std::set<std::string>& given) {
                                                          : ProgressStyle::kLines;
   progress_ = NewProgress(style, context_.err, context_.columns);
   if (absl::Status status = LoadInputs(); !status.ok()) return status;
+  if (absl::Status status = LoadModels(); !status.ok()) return status;
   if (absl::Status status = OpenRun(*resumed); !status.ok()) return status;
+  if (absl::Status status = CreateTuner(); !status.ok()) return status;
   ShowHeadline();
-  return CreateTuner();
+  return absl::OkStatus();
 }
 
 absl::Status TuningCommand::LoadInputs() {
@@ -122,59 +144,132 @@ absl::Status TuningCommand::LoadInputs() {
   absl::StatusOr<ChosenBackend> backend = ChooseBackend(options_, program_);
   if (!backend.ok()) return backend.status();
   backend_ = *std::move(backend);
+  options_.space = backend_.space;
+  headline_ = MakeHeadline();
   task_.kernels = program_.kernels;
   load_seconds_ = absl::ToDoubleSeconds(absl::Now() - start_);
   return absl::OkStatus();
 }
 
-absl::Status TuningCommand::OpenRun(const std::optional<RunFile>& resumed) {
-  const int64_t now = absl::ToUnixMicros(start_);
-  if (options_.out.empty()) options_.out = NewRunDirectory(options_.program, now);
-  if (absl::Status status = MakeOutputDirectory(options_.out); !status.ok()) return status;
-  store_url_ = !options_.store.empty() ? options_.store
-               : resumed               ? resumed->store
-                                       : absl::StrCat("sqlite:", options_.out, "/records.db");
-  absl::StatusOr<std::unique_ptr<RecordStore>> store = RecordStore::Open(store_url_);
-  if (!store.ok()) {
-    const ExitCode code = absl::IsInvalidArgument(store.status()) ? kExitWrongUse : kExitBroken;
-    return WithExitCode(code, store.status());
-  }
-  store_ = *std::move(store);
-  if (resumed) return LoadInterruptedRun(resumed->run_id);
-  task_.run.id = NewRunId();
-  task_.run.program = options_.program;
-  task_.run.options_json = OptionsToJson(options_).dump();
-  task_.run.seed = options_.seed;
-  task_.run.started_unix_micros = now;
-  return RunFile{task_.run.id, store_url_, task_.run.options_json}.Save(options_.out);
+absl::Status TuningCommand::LoadModels() {
+  const std::string device = backend_.backend->capabilities().device;
+  absl::StatusOr<std::shared_ptr<CostModel>> model = CreateModel(options_.model, device);
+  if (!model.ok()) return model.status();
+  model_ = *std::move(model);
+  baseline_ = model_;
+  if (options_.model == "analytical") return absl::OkStatus();
+  // Without the model of an unusual device there is just no baseline.
+  absl::StatusOr<std::shared_ptr<CostModel>> baseline = CreateModel("analytical", device);
+  if (baseline.ok()) baseline_ = *std::move(baseline);
+  return absl::OkStatus();
 }
 
-absl::Status TuningCommand::LoadInterruptedRun(const std::string& run_id) {
+absl::Status TuningCommand::OpenRun(const std::optional<RunFile>& resumed) {
+  if (options_.out.empty()) {
+    options_.out = NewRunDirectory(options_.program, absl::ToUnixMicros(start_));
+  }
+  std::error_code error;
+  const bool new_folder = !std::filesystem::exists(options_.out, error);
+  if (absl::Status status = MakeOutputDirectory(options_.out); !status.ok()) return status;
+  absl::StatusOr<RunLock> lock = RunLock::Acquire(options_.out);
+  if (!lock.ok()) return lock.status();
+  lock_ = *std::move(lock);
+  run_file_.store = resumed ? resumed->store : options_.store;
+  if (absl::Status status = OpenStore(new_folder); !status.ok()) return status;
+  absl::Status status = resumed ? LoadInterruptedRun(*resumed) : BeginRun();
+  if (!status.ok()) return status;
+  run_file_.run_id = task_.run.id;
+  TuneOptions stored = options_;
+  MakePathsAbsolute(stored);
+  if (!resumed) run_file_.store = stored.store;
+  run_file_.options_json = DumpJson(OptionsToJson(stored), -1);
+  if (!resumed) task_.run.options_json = run_file_.options_json;
+  return run_file_.Save(options_.out);
+}
+
+absl::Status TuningCommand::OpenStore(bool new_folder) {
+  absl::StatusOr<std::unique_ptr<RecordStore>> store =
+      RecordStore::Open(run_file_.StoreUrl(options_.out));
+  if (store.ok()) {
+    // Results wait beside the run while the store is away.
+    store = OpenJournaledStore(*std::move(store),
+                               {.path = absl::StrCat(options_.out, "/journal.jsonl"),
+                                .notify = [this](const std::string& message) {
+                                  progress_->OnMessage(absl::StrCat("warning: ", message));
+                                }});
+  }
+  if (store.ok()) {
+    store_ = *std::move(store);
+    return absl::OkStatus();
+  }
+  if (new_folder) {  // nothing is left of a command that did nothing
+    std::error_code ignored;
+    std::filesystem::remove(absl::StrCat(options_.out, "/run.lock"), ignored);
+    std::filesystem::remove(options_.out, ignored);  // if it is empty
+  }
+  const ExitCode code = absl::IsInvalidArgument(store.status()) ? kExitWrongUse : kExitBroken;
+  return WithExitCode(code, store.status());
+}
+
+absl::Status TuningCommand::BeginRun() {
+  if (const absl::StatusOr<RunFile> earlier = RunFile::Load(options_.out); earlier.ok()) {
+    progress_->OnMessage(absl::StrCat(
+        "warning: ", options_.out, " holds the run ", earlier->run_id,
+        ": its reports are replaced, and it cannot be resumed any more",
+        options_.store.empty() ? "; what it measured is reused and costs nothing" : ""));
+  }
+  task_.run.id = NewRunId();
+  task_.run.program = options_.program;
+  task_.run.seed = options_.seed;
+  task_.run.started_unix_micros = absl::ToUnixMicros(start_);
+  return absl::OkStatus();
+}
+
+absl::Status TuningCommand::LoadInterruptedRun(const RunFile& resumed) {
+  const std::string& run_id = resumed.run_id;
   absl::StatusOr<RunRecord> run = store_->GetRun(run_id);
   if (absl::IsNotFound(run.status())) {
-    return WithExitCode(kExitBadInput, absl::NotFoundError(absl::StrCat(
-                                           store_url_, " does not hold the run ", run_id)));
+    return WithExitCode(kExitBadInput,
+                        absl::NotFoundError(absl::StrCat(store_->url(), " does not hold the run ",
+                                                         run_id, ", which is to be resumed")));
   }
   if (!run.ok()) return run.status();
   absl::StatusOr<std::vector<CandidateRecord>> candidates = store_->RunCandidates(run_id);
   if (!candidates.ok()) return candidates.status();
+  absl::StatusOr<double> seconds = LoadDeviceSeconds(*store_, run_id);
+  if (!seconds.ok()) return seconds.status();
   task_.run = *run;
-  task_.resume = InterruptedRun{*std::move(run), *std::move(candidates)};
-  return absl::OkStatus();
+  task_.resume = InterruptedRun{*std::move(run), *std::move(candidates), *seconds};
+  return CheckBudgetLeft(resumed);
+}
+
+// A smaller budget than what is spent would only show less than is known. The seconds of the run
+// itself may be overrun by the length of a batch.
+absl::Status TuningCommand::CheckBudgetLeft(const RunFile& resumed) const {
+  TuneOptions before;
+  if (absl::Status status = TakeStoredOptions(resumed.options_json, {}, before); !status.ok()) {
+    return status;
+  }
+  const int64_t spent = task_.resume->Measured();
+  std::string less;
+  if (options_.budget && *options_.budget < spent) {
+    less =
+        absl::StrCat("--budget ", *options_.budget, " is less than the ", spent, " measurements");
+  } else if (options_.budget_seconds && options_.budget_seconds != before.budget_seconds &&
+             *options_.budget_seconds < task_.resume->device_seconds) {
+    less = absl::StrFormat("--budget-seconds %g is less than the %g s of device time",
+                           *options_.budget_seconds, task_.resume->device_seconds);
+  }
+  if (less.empty()) return absl::OkStatus();
+  return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(absl::StrCat(
+                                         less, " that the run in ", options_.out,
+                                         " has spent already; its results are as they were")));
 }
 
 absl::Status TuningCommand::CreateTuner() {
-  const std::string device = backend_.backend->capabilities().device;
-  absl::StatusOr<std::shared_ptr<CostModel>> model = CreateModel(options_.model, device);
-  if (!model.ok()) return model.status();
   TunerParts parts;
-  parts.model = *std::move(model);
-  parts.baseline = parts.model;
-  if (options_.model != "analytical") {
-    // Without the model of an unusual device there is just no baseline.
-    absl::StatusOr<std::shared_ptr<CostModel>> baseline = CreateModel("analytical", device);
-    if (baseline.ok()) parts.baseline = *std::move(baseline);
-  }
+  parts.model = model_;
+  parts.baseline = baseline_;
   TunerOptions tuning;
   tuning.strategy = options_.strategy;
   tuning.top_k = options_.top_k;
@@ -183,9 +278,8 @@ absl::Status TuningCommand::CreateTuner() {
   tuning.budget_seconds = options_.budget_seconds;
   tuning.clock = {.compile_seconds = options_.compile_seconds, .repeats = options_.repeats};
   // Rounds grow with what a backend can do at once, but a replay is the same on every machine.
-  tuning.jobs = backend_.known != nullptr ? 1
-                : options_.jobs > 0       ? options_.jobs
-                                    : std::max<int64_t>(1, std::thread::hardware_concurrency());
+  tuning.jobs = backend_.known != nullptr ? 1 : std::max<int64_t>(1, options_.jobs);
+  parts.flags = backend_.flags;
   parts.known = backend_.known;
   parts.replays = backend_.known != nullptr;
   parts.space_of = std::move(backend_.space_of);
@@ -199,7 +293,7 @@ absl::Status TuningCommand::CreateTuner() {
   return absl::OkStatus();
 }
 
-void TuningCommand::ShowHeadline() {
+RunHeadline TuningCommand::MakeHeadline() const {
   const Capabilities& capabilities = backend_.backend->capabilities();
   RunHeadline headline;
   headline.backend = capabilities.name;
@@ -207,15 +301,17 @@ void TuningCommand::ShowHeadline() {
   headline.time_source = capabilities.time_source;
   headline.reason = backend_.reason;
   headline.program = options_.program;
-  headline.kernels = static_cast<int64_t>(task_.kernels.size());
+  headline.kernels = static_cast<int64_t>(program_.kernels.size());
   headline.strategy = options_.strategy;
   headline.model = options_.model;
   headline.seed = options_.seed;
-  if (!options_.json) {
-    context_.out << RenderHeadline(headline) << std::endl;
-  } else if (!options_.quiet) {
-    context_.err << RenderHeadline(headline) << std::endl;
-  }
+  return headline;
+}
+
+void TuningCommand::ShowHeadline() {
+  if (options_.json && options_.quiet) return;
+  std::ostream& stream = options_.json ? context_.err : context_.out;
+  stream << PrintableText(RenderHeadline(headline_)) << std::endl;
 }
 
 void TuningCommand::CompleteReport(TuningReport& report) {
@@ -246,9 +342,9 @@ void TuningCommand::CompleteReport(TuningReport& report) {
 }
 
 absl::Status TuningCommand::WriteResults(const TuningReport& report) {
-  const std::string best = BestConfig::FromReport(report).ToJson().dump(2);
+  const std::string best = DumpJson(BestConfig::FromReport(report).ToJson());
   const std::pair<const char*, std::string> files[] = {
-      {"report.json", absl::StrCat(RenderJson(report).dump(1), "\n")},
+      {"report.json", absl::StrCat(DumpJson(RenderJson(report), 1), "\n")},
       {"report.html", RenderHtml(report)},
       {"best.json", absl::StrCat(best, "\n")}};
   absl::Status status;
@@ -263,9 +359,9 @@ int TuningCommand::Run() {
   CompleteReport(report);
   const absl::Status written = WriteResults(report);
   if (options_.json) {
-    context_.out << RenderJson(report).dump(2) << "\n";
+    context_.out << DumpJson(RenderJson(report)) << "\n";
   } else {
-    context_.out << RenderConsole(report);
+    context_.out << PrintableText(RenderConsole(report));
   }
   context_.out.flush();
   if (!written.ok()) return context_.Fail(WithExitCode(kExitBroken, written));

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "tuner/printable.h"
 
 namespace autotune {
 namespace {
@@ -31,12 +32,13 @@ std::string Significant(double value, int digits) {
 
 TextTable& TextTable::Column(std::string title, Align align) {
   aligns_.push_back(align);
-  rows_[0].push_back(std::move(title));
+  rows_[0].push_back(PrintableLine(title));
   return *this;
 }
 
 void TextTable::Row(std::vector<std::string> cells) {
   cells.resize(aligns_.size());
+  for (std::string& cell : cells) cell = PrintableLine(cell);
   rows_.push_back(std::move(cells));
 }
 
@@ -63,6 +65,11 @@ std::string TextTable::ToString(int indent) const {
 }
 
 std::string FormatSeconds(double seconds) {
+  if (!std::isfinite(seconds)) return "-";
+  // Beyond a day, or below what any clock resolves, the digits would only fill the line.
+  if (seconds >= 1e5 || (seconds > 0 && seconds < 1e-13)) {
+    return absl::StrFormat("%.3e s", seconds);
+  }
   const double micros = seconds * 1e6;
   if (micros < 0.99995) return absl::StrCat(Significant(micros * 1e3, 4), " ns");
   if (micros < 999.95) return absl::StrCat(Significant(micros, 4), " us");
@@ -70,7 +77,10 @@ std::string FormatSeconds(double seconds) {
   return absl::StrCat(Significant(seconds, 4), " s");
 }
 
-std::string FormatSpeedup(double ratio) { return absl::StrFormat("%.2fx", ratio); }
+std::string FormatSpeedup(double ratio) {
+  if (!std::isfinite(ratio)) return "-";
+  return absl::StrFormat(ratio < 1e5 ? "%.2fx" : "%.3gx", ratio);
+}
 
 std::string FormatCount(int64_t count) {
   std::string digits = absl::StrCat(count);
@@ -87,6 +97,7 @@ std::string FormatQuantity(double quantity) {
     quantity /= 1000;
     ++prefix;
   }
+  if (!(std::abs(quantity) < 999.5)) return absl::StrFormat("%.3g%s", quantity, kPrefixes[prefix]);
   if (prefix == 0 && quantity == std::floor(quantity)) return absl::StrFormat("%.0f", quantity);
   return absl::StrCat(Significant(quantity, 3), kPrefixes[prefix]);
 }

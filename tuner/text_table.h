@@ -26,9 +26,10 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_{{}};
 };
 
-// "598.0 ns", "137.3 us", "24.10 ms", "3.200 s": four significant digits.
+// "598.0 ns", "137.3 us", "24.10 ms", "3.200 s": four significant digits; "1.000e+21 s" far outside
+// of these, "-" for what is not finite.
 std::string FormatSeconds(double seconds);
-// "1.10x"; "-" for nullopt is the caller's.
+// "1.10x"; "-" for what is not finite.
 std::string FormatSpeedup(double ratio);
 // "1,234,567".
 std::string FormatCount(int64_t count);

@@ -1,14 +1,19 @@
 #include "tuner/tune_options.h"
 
 #include <algorithm>
-#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <system_error>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "hardware/record_store_session.h"
 #include "nlohmann/json.hpp"
 #include "search/builtin.h"
+#include "tuner/number_options.h"
+#include "tuner/printable.h"
 
 namespace autotune {
 namespace {
@@ -32,6 +37,7 @@ void VisitStored(Options& options, Visit visit) {
   visit("PROGRAM", options.program);
   visit("--backend", options.backend);
   visit("--recording", options.recordings);
+  visit("--plugin", options.plugin);
   visit("--target", options.target);
   visit("--space", options.space);
   visit("--strategy", options.strategy);
@@ -42,6 +48,8 @@ void VisitStored(Options& options, Visit visit) {
   visit("--budget-seconds", options.budget_seconds);
   visit("--compile-seconds", options.compile_seconds);
   visit("--repeats", options.repeats);
+  visit("--timeout-seconds", options.timeout_seconds);
+  visit("--jobs", options.jobs);
   visit("--store", options.store);
 }
 
@@ -60,12 +68,15 @@ bool Read(const json& value, std::string& member) {
   return value.is_string();
 }
 bool Read(const json& value, int64_t& member) {
-  if (value.is_number_integer()) member = value.get<int64_t>();
-  return value.is_number_integer();
+  constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
+  if (!value.is_number_integer()) return false;
+  if (value.is_number_unsigned() && value.get<uint64_t>() > kLargest) return false;
+  member = value.get<int64_t>();
+  return true;
 }
 bool Read(const json& value, uint64_t& member) {
-  if (value.is_number_integer()) member = value.get<uint64_t>();
-  return value.is_number_integer();
+  if (value.is_number_unsigned()) member = value.get<uint64_t>();
+  return value.is_number_unsigned();
 }
 bool Read(const json& value, double& member) {
   if (value.is_number()) member = value.get<double>();
@@ -105,31 +116,42 @@ absl::Status NormaliseTarget(std::string& target) {
   return status;
 }
 
+// Numbers that were typed are in their ranges already; those of a stored run may not be.
 absl::Status CheckNumbers(const TuneOptions& options) {
-  if (options.budget && *options.budget < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--budget must not be negative, but is ", *options.budget));
+  absl::Status status = CheckNumber("--top-k", options.top_k, kTopKRange);
+  status.Update(CheckNumber("--repeats", options.repeats, kRepeatsRange));
+  status.Update(CheckNumber("--jobs", options.jobs, kJobsRange));
+  status.Update(CheckNumber("--compile-seconds", options.compile_seconds, kSecondsRange));
+  status.Update(CheckNumber("--timeout-seconds", options.timeout_seconds, kTimeoutRange));
+  if (options.budget) status.Update(CheckNumber("--budget", *options.budget, kBudgetRange));
+  if (options.budget_seconds) {
+    status.Update(CheckNumber("--budget-seconds", *options.budget_seconds, kSecondsRange));
   }
-  if (options.budget_seconds &&
-      !(std::isfinite(*options.budget_seconds) && *options.budget_seconds >= 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--budget-seconds must not be negative, but is ", *options.budget_seconds));
-  }
-  if (!(std::isfinite(options.compile_seconds) && options.compile_seconds >= 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--compile-seconds must not be negative, but is ", options.compile_seconds));
-  }
-  for (const auto& [name, value] :
-       {std::make_pair("--top-k", options.top_k), std::make_pair("--repeats", options.repeats)}) {
-    if (value < 1) {
-      return absl::InvalidArgumentError(absl::StrCat(name, " must be at least 1, but is ", value));
+  return status;
+}
+
+// Fusion belongs to the spaces that are planned: asking for it is no mistake, but there is nothing
+// to give.
+absl::Status CheckSpace(const std::string& space) {
+  if (space.empty()) return absl::OkStatus();
+  absl::Status status = OneOf("--space", space, {"tile", "layout", "fusion", "tile+fusion"});
+  if (!status.ok() || space == "tile" || space == "layout") return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--space ", space,
+                   " is not offered yet: this version tunes tiles (--space tile) "
+                   "and replays recorded layouts (--space layout)"));
+}
+
+absl::Status CheckStrategy(const TuneOptions& options) {
+  std::vector<std::string> names;
+  for (const StrategyInfo& info : BuiltinStrategies()) {
+    names.push_back(info.name);
+    if (info.name == options.strategy && info.needs_scorer && options.model == "none") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--strategy ", options.strategy, " needs a model, but --model is none"));
     }
   }
-  if (options.jobs < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--jobs must not be negative, but is ", options.jobs));
-  }
-  return absl::OkStatus();
+  return OneOf("--strategy", options.strategy, names);
 }
 
 }  // namespace
@@ -137,31 +159,40 @@ absl::Status CheckNumbers(const TuneOptions& options) {
 void AddTuneOptions(CLI::App& command, TuneOptions& options) {
   command.add_option("PROGRAM", options.program,
                      "HLO text or protobuf, or a recording (all of its kernels)");
-  command.add_option("--budget", options.budget,
-                     absl::StrCat("Measurements to spend at most [", kDefaultBudget,
-                                  "]; 0 shows what is recorded"));
-  command.add_option("--budget-seconds", options.budget_seconds,
-                     "Device time to spend at most (simulated for replay)");
+  AddNumber(command, "--budget", options.budget, kBudgetRange,
+            absl::StrCat("Measurements to spend at most [", kDefaultBudget,
+                         "]; 0 shows what is recorded"));
+  AddNumber(command, "--budget-seconds", options.budget_seconds, kSecondsRange,
+            "Device time to spend at most (simulated for replay)");
   command
       .add_option("--recording", options.recordings,
                   "A file of recorded measurements to replay; may be repeated")
       ->allow_extra_args(false);
   command.add_option("--backend", options.backend, "replay, aot, pjrt or fleet [chosen]");
+  command.add_option("--plugin", options.plugin,
+                     "PJRT plugin of the device for --backend pjrt [libtpu]");
   command.add_option("--target", options.target, "v2, v3, v4, v5e, v5p, v6e or v7x");
-  command.add_option("--space", options.space, "What is tuned: tile")->capture_default_str();
+  command.add_option(
+      "--space", options.space,
+      "What is tuned: tile, or layout (recorded ones) [what is recorded, else tile]");
   command.add_option("--strategy", options.strategy, StrategyHelp());
   command.add_option("--model", options.model, "What guides the search: analytical or none")
       ->capture_default_str();
-  command.add_option("--top-k", options.top_k, "Candidates of a kernel measured in one round")
+  AddNumber(command, "--top-k", options.top_k, kTopKRange,
+            "Candidates of a kernel measured in one round")
       ->capture_default_str();
-  command.add_option("--seed", options.seed, "Of every random choice")->capture_default_str();
-  command.add_option("--repeats", options.repeats, "Runs for one measurement")
+  AddNumber(command, "--seed", options.seed, kSeedRange, "Of every random choice")
       ->capture_default_str();
-  command
-      .add_option("--compile-seconds", options.compile_seconds,
-                  "Simulated compile time where replay has none recorded")
+  AddNumber(command, "--repeats", options.repeats, kRepeatsRange, "Runs for one measurement")
       ->capture_default_str();
-  command.add_option("--jobs", options.jobs, "Threads [as many as there are cores]");
+  AddNumber(command, "--compile-seconds", options.compile_seconds, kSecondsRange,
+            "Simulated compile time where replay has none recorded")
+      ->capture_default_str();
+  AddNumber(command, "--timeout-seconds", options.timeout_seconds, kTimeoutRange,
+            "A candidate that takes longer has failed (aot)")
+      ->capture_default_str();
+  AddNumber(command, "--jobs", options.jobs, kJobsRange,
+            "Threads, and compilations at a time [as many as there are cores]");
   command.add_option("--store", options.store, "Record store, sqlite:PATH [OUT/records.db]");
   command.add_option("--out", options.out, "Folder for results [autotune-runs/TIME-PROGRAM]");
   command.add_flag("--resume", options.resume, "Go on with the interrupted run in --out");
@@ -175,6 +206,21 @@ std::set<std::string> GivenOptions(const CLI::App& command) {
     if (option->count() > 0) given.insert(option->get_name());
   }
   return given;
+}
+
+void MakePathsAbsolute(TuneOptions& options) {
+  const auto absolute = [](const std::string& path) {
+    if (path.empty() || path == "-") return path;
+    std::error_code error;
+    const std::filesystem::path whole = std::filesystem::absolute(path, error);
+    return error ? path : whole.lexically_normal().string();
+  };
+  options.program = absolute(options.program);
+  for (std::string& recording : options.recordings) recording = absolute(recording);
+  constexpr absl::string_view kSqlite = "sqlite:";
+  if (absl::StartsWith(options.store, kSqlite)) {
+    options.store = absl::StrCat(kSqlite, absolute(options.store.substr(kSqlite.size())));
+  }
 }
 
 json OptionsToJson(const TuneOptions& options) {
@@ -199,7 +245,7 @@ absl::Status TakeStoredOptions(const std::string& text, const std::set<std::stri
       if (!budget && (it == document.end() || now[name] != *it)) {
         status.Update(absl::FailedPreconditionError(
             absl::StrCat(name, " is not the same as in the run to resume: ",
-                         it == document.end() ? "it had none" : it->dump())));
+                         it == document.end() ? "it had none" : DumpJson(*it, -1))));
       }
       return;
     }
@@ -208,6 +254,7 @@ absl::Status TakeStoredOptions(const std::string& text, const std::set<std::stri
           absl::StrCat("the options of the stored run cannot be read: ", name)));
     }
   });
+  if (status.ok()) status = CheckNumbers(options);
   return status;
 }
 
@@ -217,17 +264,17 @@ absl::Status FinishTuneOptions(TuneOptions& options) {
   }
   if (absl::Status status = CheckNumbers(options); !status.ok()) return status;
   if (absl::Status status = NormaliseTarget(options.target); !status.ok()) return status;
-  std::vector<std::string> strategies;
-  for (const StrategyInfo& info : BuiltinStrategies()) strategies.push_back(info.name);
+  if (absl::Status status = CheckSpace(options.space); !status.ok()) return status;
   if (options.strategy.empty()) {
     options.strategy = options.model == "none" ? kDefaultBlindStrategy : kDefaultStrategy;
   }
-  if (absl::Status status = OneOf("--strategy", options.strategy, strategies); !status.ok()) {
-    return status;
-  }
+  if (absl::Status status = CheckStrategy(options); !status.ok()) return status;
   if (!options.backend.empty()) {
     absl::Status status = OneOf("--backend", options.backend, {"replay", "aot", "pjrt", "fleet"});
     if (!status.ok()) return status;
+  }
+  if (!options.store.empty()) {
+    if (absl::Status status = ParseStoreUrl(options.store).status(); !status.ok()) return status;
   }
   if (!options.budget && !options.budget_seconds) options.budget = kDefaultBudget;
   return absl::OkStatus();

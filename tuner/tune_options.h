@@ -21,9 +21,10 @@ struct TuneOptions {
   std::string program;
   std::string backend;                  // empty: chosen
   std::vector<std::string> recordings;  // paths
+  std::string plugin;                   // path of a PJRT plugin; empty: libtpu
   std::string target;                   // "tpu-v3"; empty: the recording's or the program's
-  std::string space = "tile";
-  std::string strategy;  // empty: the default with or without a model
+  std::string space;                    // "tile", "layout"; empty: what is recorded, else tile
+  std::string strategy;                 // empty: the default with or without a model
   std::string model = "analytical";
   int64_t top_k = 4;
   uint64_t seed = 0;
@@ -31,9 +32,10 @@ struct TuneOptions {
   std::optional<double> budget_seconds;
   double compile_seconds = 1.0;
   int64_t repeats = 10;
-  int64_t jobs = 0;   // 0: as many as there are cores
-  std::string store;  // URL; empty: OUT/records.db
-  std::string out;    // folder; empty: a new one
+  double timeout_seconds = 120;  // of one candidate, compiling included
+  int64_t jobs = 0;              // 0: as many as there are cores
+  std::string store;             // URL; empty: OUT/records.db
+  std::string out;               // folder; empty: a new one
   bool json = false;
   bool quiet = false;
   bool resume = false;
@@ -51,8 +53,12 @@ void AddTuneOptions(CLI::App& command, TuneOptions& options);
 // The names of those options that were given on the command line ("--budget").
 std::set<std::string> GivenOptions(const CLI::App& command);
 
-// What a resumed run needs to take the same course: everything but `json`, `quiet`, `jobs`, `out`
-// and `resume`.
+// Makes the paths of program, recordings and an SQLite store absolute, so that the options mean the
+// same in every folder. "-" (standard input), an empty path and other URLs stay.
+void MakePathsAbsolute(TuneOptions& options);
+
+// What a resumed run needs to take the same course: everything but `json`, `quiet`, `out` and
+// `resume`.
 nlohmann::json OptionsToJson(const TuneOptions& options);
 
 // Takes every option that is not in `given` from what OptionsToJson wrote. FailedPrecondition,

@@ -54,6 +54,8 @@ struct TunerParts {
   // All that is known of the kernels, for the report only: what `backend` replays. May be null.
   // Owned by the backend.
   const Recording* known = nullptr;
+  // MeasurementContext::flags of everything that is measured.
+  std::string flags;
   // True if the backend answers from a recording: its time is then simulated and measuring again
   // tells nothing new.
   bool replays = false;

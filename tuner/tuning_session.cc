@@ -8,14 +8,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "tuner/program_sum.h"
 
 namespace autotune {
 namespace {
 
 double SecondsSince(absl::Time start) { return absl::ToDoubleSeconds(absl::Now() - start); }
 
-MeasurementContext ContextOf(const Capabilities& capabilities) {
+MeasurementContext ContextOf(const TunerParts& parts) {
+  const Capabilities& capabilities = parts.backend->capabilities();
   MeasurementContext context;
+  context.flags = parts.flags;
   context.device = capabilities.device;
   context.backend = capabilities.name;
   context.versions = capabilities.versions;
@@ -23,33 +26,25 @@ MeasurementContext ContextOf(const Capabilities& capabilities) {
   return context;
 }
 
+std::optional<double> SecondsOf(const Observation* observation) {
+  if (observation == nullptr || !observation->measurement.ok()) return std::nullopt;
+  return observation->measurement.MedianSeconds();
+}
+
 bool Available(const CostModel* model) { return model != nullptr && model->fitted(); }
 
 }  // namespace
-
-ProgramTimes TimesSoFar(const std::vector<KernelState>& kernels) {
-  ProgramTimes times;
-  for (const KernelState& kernel : kernels) {
-    const Observation* best = kernel.Best();
-    if (best == nullptr) continue;
-    const double count = static_cast<double>(kernel.kernel().count);
-    const double best_seconds = best->measurement.MedianSeconds();
-    const Observation* chosen = kernel.Default();
-    const bool known = chosen != nullptr && chosen->measurement.ok();
-    times.with_best = times.with_best.value_or(0) + count * best_seconds;
-    times.with_defaults = times.with_defaults.value_or(0) +
-                          count * (known ? chosen->measurement.MedianSeconds() : best_seconds);
-  }
-  return times;
-}
 
 TuningSession::TuningSession(TunerParts& parts, const TunerOptions& options, const TuningTask& task)
     : parts_(parts),
       options_(options),
       task_(task),
       start_(absl::Now()),
-      log_(parts.store.get(), ContextOf(parts.backend->capabilities()), task.resume),
+      log_(parts.store.get(), ContextOf(parts), task.resume),
       budget_(*Budget::Create(options.budget, options.budget_seconds)) {
+  if (task.resume && task.resume->Measured() > 0) {
+    resumed_seconds_ = task.resume->device_seconds / static_cast<double>(task.resume->Measured());
+  }
   model_ = parts_.model.get();
   if (model_ != nullptr && !model_->fitted() && Available(parts_.baseline.get())) {
     Warn(absl::StrCat("the ", std::string(model_->name()), " model is not fitted: the ",
@@ -104,30 +99,6 @@ absl::Status TuningSession::Prepare() {
     }
   }
   return absl::OkStatus();
-}
-
-absl::Status TuningSession::TakeReusedResults() {
-  std::vector<CandidateOutcome> outcomes;
-  for (size_t i = 0; i < kernels_.size(); ++i) {
-    absl::StatusOr<std::vector<ReusedResult>> reusable = log_.Reusable(task_.kernels[i]);
-    if (!reusable.ok()) return reusable.status();
-    std::vector<Observation> observations;
-    for (ReusedResult& result : *reusable) {
-      CandidateOutcome outcome = {.sequence = result.sequence, .kernel = i};
-      outcome.config = result.config;
-      outcome.fate = Fate::kReused;
-      outcome.measurement = result.measurement;
-      outcome.wall_seconds = WallSeconds();
-      if (kernels_[i].compiler_default() == result.config) outcome.role = CandidateRole::kDefault;
-      outcomes.push_back(std::move(outcome));
-      kernels_[i].CountReused();
-      observations.push_back({std::move(result.config), std::move(result.measurement)});
-    }
-    kernels_[i].AddResults(observations);
-  }
-  absl::Status status = log_.Append(std::move(outcomes), task_.kernels);
-  if (status.ok()) Refit();
-  return status;
 }
 
 std::vector<size_t> TuningSession::ByPredictedTime() const {
@@ -235,6 +206,7 @@ absl::Status TuningSession::Confirm() {
   if (!Confirms()) return absl::OkStatus();
   std::vector<Pending> batch;
   for (size_t i : Finalists()) {
+    if (static_cast<int64_t>(batch.size()) + 2 > budget_.Available()) break;
     for (const Observation* finalist : {kernels_[i].Best(), kernels_[i].Default()}) {
       batch.push_back({i, {finalist->config, std::nullopt}, CandidateRole::kConfirmation});
     }
@@ -243,6 +215,9 @@ absl::Status TuningSession::Confirm() {
 }
 
 absl::Status TuningSession::Measure(std::vector<Pending> batch) {
+  const auto wanted = std::min<int64_t>(budget_.Available(), static_cast<int64_t>(batch.size()));
+  batch.resize(static_cast<size_t>(wanted), {0, {Config(OpaqueConfig{}), std::nullopt}, {}});
+  if (absl::Status status = TakeLeftBehind(batch); !status.ok()) return status;
   const int64_t granted = budget_.Take(static_cast<int64_t>(batch.size()));
   batch.resize(static_cast<size_t>(granted), {0, {Config(OpaqueConfig{}), std::nullopt}, {}});
   if (batch.empty()) return absl::OkStatus();
@@ -288,7 +263,8 @@ absl::StatusOr<std::vector<CandidateOutcome>> TuningSession::Answer(
   for (CandidateOutcome& outcome : outcomes) {
     const bool fresh = !outcome.measurement;
     if (fresh) outcome.measurement = std::move((*answers)[next++]);
-    ChargeDevice(*outcome.measurement, fresh ? wall / static_cast<double>(asked.size()) : 0);
+    ChargeDevice(*outcome.measurement,
+                 fresh ? wall / static_cast<double>(asked.size()) : resumed_seconds_);
     outcome.wall_seconds = WallSeconds();
     outcome.device_seconds = budget_.seconds_spent();
   }
@@ -347,44 +323,29 @@ void TuningSession::Refit() {
 }
 
 void TuningSession::ReportProgress() {
-  const ProgramTimes times = TimesSoFar(kernels_);
+  ProgramSum with_defaults;
+  ProgramSum with_best;
+  for (const KernelState& kernel : kernels_) {
+    const std::optional<double> best = SecondsOf(kernel.Best());
+    const std::optional<double> chosen = SecondsOf(kernel.Default());
+    with_defaults.Add(kernel.kernel().count, chosen, chosen, best);
+    with_best.Add(kernel.kernel().count, best, chosen, best);
+  }
   ProgressUpdate update;
   update.measurements = budget_.spent();
   update.budget = options_.budget;
   update.wall_seconds = WallSeconds();
   update.device_seconds = budget_.seconds_spent();
   update.budget_seconds = options_.budget_seconds;
-  update.default_seconds = times.with_defaults;
-  update.best_seconds = times.with_best;
-  if (times.with_best) {
+  if (with_best.kernels > 0) {
+    update.default_seconds = with_defaults.seconds;
+    update.best_seconds = with_best.seconds;
     progress_.push_back({.measurements = update.measurements,
                          .wall_seconds = update.wall_seconds,
                          .device_seconds = update.device_seconds,
-                         .program_seconds = *times.with_best});
+                         .program_seconds = with_best.seconds});
   }
   if (parts_.progress != nullptr) parts_.progress->OnProgress(update);
-}
-
-absl::Status TuningSession::RecordWaiting() {
-  // What a report can show of a kernel; the rest of a large pool says nothing more.
-  constexpr size_t kShown = 100;
-  std::vector<CandidateOutcome> outcomes;
-  for (size_t i = 0; i < kernels_.size(); ++i) {
-    if (kernels_[i].search() == nullptr) continue;
-    std::vector<RankedCandidate> waiting = kernels_[i].search()->Waiting();
-    if (waiting.size() > kShown) waiting.erase(waiting.begin() + kShown, waiting.end());
-    for (RankedCandidate& candidate : waiting) {
-      if (!candidate.prediction) continue;
-      CandidateOutcome outcome = {.sequence = -1, .kernel = i};
-      outcome.config = std::move(candidate.config);
-      outcome.predictions = {*candidate.prediction};
-      outcome.wall_seconds = WallSeconds();
-      outcome.device_seconds = budget_.seconds_spent();
-      outcome.measurements = budget_.spent();
-      outcomes.push_back(std::move(outcome));
-    }
-  }
-  return log_.Append(std::move(outcomes), task_.kernels);
 }
 
 }  // namespace autotune

@@ -52,6 +52,8 @@ class TuningSession {
   absl::Status Confirm();
   // The candidates of one round, split over the kernels by what they promise.
   std::vector<Pending> NextRound();
+  // Takes in what the interrupted run measured and this one will not ask for, `next` coming next.
+  absl::Status TakeLeftBehind(const std::vector<Pending>& next);
   // Spends budget on as many of the batch as there is budget for, stores the results and only then
   // tells the kernels.
   absl::Status Measure(std::vector<Pending> batch);
@@ -84,17 +86,11 @@ class TuningSession {
   TimeSplit time_;
   std::vector<ProgressPoint> progress_;
   std::vector<std::string> warnings_;
+  // Device time of one measurement of the interrupted run, on average: the store keeps the sum.
+  double resumed_seconds_ = 0;
   bool interrupted_ = false;
   bool refit_ = true;
 };
-
-// The time of one run of the program with the default of every kernel and with the best so far; a
-// kernel without its own default or best keeps the other; absent if no kernel has a time.
-struct ProgramTimes {
-  std::optional<double> with_defaults;
-  std::optional<double> with_best;
-};
-ProgramTimes TimesSoFar(const std::vector<KernelState>& kernels);
 
 }  // namespace autotune
 

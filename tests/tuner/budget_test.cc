@@ -1,5 +1,6 @@
 #include "tuner/budget.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "gtest/gtest.h"
@@ -49,6 +50,32 @@ TEST(PlanBudgetTest, DefaultsComeFirst) {
   EXPECT_EQ(plan.defaults, 7);
   EXPECT_EQ(plan.confirmation, 0);
   EXPECT_EQ(plan.search, 0);
+}
+
+TEST(BudgetTest, WhatWasSpentBeforeComesBeforeTheReserve) {
+  Budget budget = *Budget::Create(10, std::nullopt);
+  budget.Reserve(4);
+  budget.CountSpent(8);
+  EXPECT_EQ(budget.spent(), 8);
+  EXPECT_EQ(budget.Available(), 0);
+  EXPECT_EQ(budget.Take(5), 0);
+  budget.ReleaseReserve();
+  EXPECT_EQ(budget.Take(5), 2);
+  budget.CountSpent(3);
+  EXPECT_EQ(budget.spent(), 10);
+  EXPECT_EQ(budget.Available(), 0);
+}
+
+// A finalist that is measured again without its default, or the other way round, is a unit wasted.
+TEST(PlanBudgetTest, ConfirmationNeverSplitsAPair) {
+  for (int64_t units = 0; units < 120; ++units) {
+    for (int64_t kernels : {1, 3, 10}) {
+      const BudgetPlan plan = PlanBudget(units, kernels, kernels, true);
+      EXPECT_EQ(plan.confirmation % 2, 0) << units;
+      EXPECT_LE(plan.confirmation, std::min(2 * kernels, units / 4)) << units;
+      EXPECT_EQ(plan.defaults + plan.confirmation + plan.search, units);
+    }
+  }
 }
 
 TEST(PlanBudgetTest, RecordedDefaultsLeaveMoreForTheSearch) {

@@ -3,10 +3,14 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "gtest/gtest.h"
 #include "hardware/record_store.h"
 #include "tests/tuner/tuning_fixture.h"
+#include "tuner/backend_choice.h"
 #include "tuner/tuner.h"
 
 namespace autotune {
@@ -78,19 +82,144 @@ TEST_P(ResumeTest, EndsWhereAnUnbrokenRunEnds) {
 
 INSTANTIATE_TEST_SUITE_P(AfterMeasurements, ResumeTest, ::testing::Values(1, 10, 11, 25, 42, 59));
 
-TEST(StoreTest, WhatIsRecordedCostsNothing) {
-  const std::filesystem::path path =
-      std::filesystem::path(::testing::TempDir()) / absl::StrCat("reuse_", getpid(), ".db");
-  std::filesystem::remove(path);
-  const std::string url = absl::StrCat("sqlite:", path.string());
+// A store in a file of its own.
+class StoreTest : public ::testing::Test {
+ protected:
+  StoreTest() { std::filesystem::remove(path_); }
+  ~StoreTest() override { std::filesystem::remove(path_); }
+
+  std::unique_ptr<RecordStore> Open() {
+    return *RecordStore::Open(absl::StrCat("sqlite:", path_.string()));
+  }
+
+  // Tunes until so many measurements are made, under the name of a backend.
+  TuningReport Interrupt(int64_t budget, int64_t after, const std::string& backend) {
+    TunerSetup setup(budget, std::make_shared<OracleModel>(0.3), backend);
+    setup.parts.store = Open();
+    setup.parts.interrupted = [counter = setup.backend, after] { return counter->asked >= after; };
+    return setup.Tune();
+  }
+
+  // The setup of a run that goes on with it.
+  TunerSetup Resume(int64_t budget, const std::string& backend) {
+    TunerSetup setup(budget, std::make_shared<OracleModel>(0.3), backend);
+    setup.parts.store = Open();
+    RecordStore& store = *setup.parts.store;
+    setup.task.resume = InterruptedRun{*store.GetRun("run"), *store.RunCandidates("run"),
+                                       *LoadDeviceSeconds(store, "run")};
+    return setup;
+  }
+
+  int64_t Stored(Fate fate) {
+    int64_t count = 0;
+    for (const CandidateRecord& record : *Open()->RunCandidates("run")) {
+      count += record.fate == fate ? 1 : 0;
+    }
+    return count;
+  }
+
+  const std::filesystem::path path_ =
+      std::filesystem::path(::testing::TempDir()) / absl::StrCat("store_", getpid(), ".db");
+};
+
+// On a device the time of the first part is not in the measurements; the store keeps it.
+TEST_F(StoreTest, DeviceTimeIsChargedAgainWhenARunIsResumed) {
+  for (const std::string backend : {"pjrt", "replay"}) {
+    const TuningReport first = Interrupt(60, 25, backend);
+    ASSERT_EQ(first.outcome, RunOutcome::kInterrupted);
+    const double spent = first.progress.back().device_seconds;
+    ASSERT_GT(spent, 0);
+    EXPECT_DOUBLE_EQ(*LoadDeviceSeconds(*Open(), "run"), spent);
+
+    TunerSetup second = Resume(60, backend);
+    second.options.budget_seconds = 0.999 * spent;  // as much as is gone, but for rounding
+    CountingBackend* counter = second.backend;
+    auto tuner = *Tuner::Create(std::move(second.parts), second.options);
+    const TuningReport resumed = tuner->Tune(second.task);
+    EXPECT_NEAR(resumed.progress.back().device_seconds, spent, 1e-6 * spent) << backend;
+    EXPECT_EQ(counter->asked, 0) << backend;
+    EXPECT_EQ(resumed.measurements, first.measurements) << backend;
+    std::filesystem::remove(path_);
+  }
+}
+
+// Another budget cuts rounds in another way; what the first part measured is neither asked again
+// nor lost nor free.
+TEST_F(StoreTest, WithMoreBudgetNothingIsSpentTwice) {
+  for (const std::string backend : {"replay", "pjrt"}) {
+    for (const auto& [before, after] : {std::pair{11, 12}, {13, 29}, {18, 60}, {41, 44}}) {
+      TunerSetup first(before, std::make_shared<OracleModel>(0.3), backend);
+      first.parts.store = Open();
+      const int64_t spent = first.Tune().measurements;
+      TunerSetup second = Resume(after, backend);
+      CountingBackend* counter = second.backend;
+      auto tuner = *Tuner::Create(std::move(second.parts), second.options);
+      const TuningReport resumed = tuner->Tune(second.task);
+      EXPECT_LE(resumed.measurements, after);
+      EXPECT_EQ(spent + counter->asked, resumed.measurements) << backend << before << after;
+      EXPECT_EQ(Stored(Fate::kMeasured), resumed.measurements);
+      std::set<int64_t> sequences;
+      for (const CandidateOutcome& outcome : resumed.candidates) {
+        EXPECT_TRUE(sequences.insert(outcome.sequence).second) << "reported twice";
+      }
+      tuner.reset();
+      std::filesystem::remove(path_);
+    }
+  }
+}
+
+TEST_F(StoreTest, AFinishedRunThatIsResumedAddsNothing) {
+  Interrupt(20, 1000, "replay");
+  const int64_t measured = Stored(Fate::kMeasured);
+  const int64_t proposed = Stored(Fate::kProposed);
+  EXPECT_EQ(measured, 20);
+  EXPECT_GT(proposed, 0);
+  const TuningReport again = Resume(20, "replay").Tune();
+  EXPECT_EQ(again.outcome, RunOutcome::kDone);
+  EXPECT_EQ(Stored(Fate::kMeasured), measured);
+  EXPECT_EQ(Stored(Fate::kProposed), proposed);
+}
+
+TEST_F(StoreTest, ResultsUnderOtherFlagsAreNotReused) {
   TunerSetup first(30);
-  first.parts.store = *RecordStore::Open(url);
+  first.parts.store = Open();
+  first.parts.flags = "recording 1";
+  first.Tune();
+  EXPECT_EQ(Open()->RunCandidates("run")->front().context.flags, "recording 1");
+  for (const auto& [flags, hits] :
+       {std::pair<std::string, int64_t>{"recording 1", 10}, {"recording 2", 0}}) {
+    TunerSetup second(0);
+    second.parts.store = Open();
+    second.parts.flags = flags;
+    second.task.run.id = flags;
+    EXPECT_EQ(second.Tune().store_hits, hits) << flags;
+  }
+}
+
+TEST(ContentFingerprintTest, DependsOnEveryTimeAndConfiguration) {
+  const Recording& example = ExampleRecording();
+  const uint64_t whole = ContentFingerprint(example);
+  EXPECT_EQ(ContentFingerprint(Recording(example)), whole);
+  Recording more = example;
+  RecordedConfig again = example.kernels()[0].configs()[0];
+  more.FindOrAdd(example.kernels()[0].kernel()).Add(again);
+  EXPECT_NE(ContentFingerprint(more), whole);
+  Recording other = example;
+  again.config = Config(OpaqueConfig{77});
+  other.FindOrAdd(example.kernels()[0].kernel()).Add(again);
+  EXPECT_NE(ContentFingerprint(other), whole);
+  EXPECT_NE(ContentFingerprint(other), ContentFingerprint(more));
+}
+
+TEST_F(StoreTest, WhatIsRecordedCostsNothing) {
+  TunerSetup first(30);
+  first.parts.store = Open();
   const TuningReport before = first.Tune();
   EXPECT_EQ(before.store_hits, 0);
   EXPECT_EQ(before.store_misses, 10);
 
   TunerSetup second(0);
-  second.parts.store = *RecordStore::Open(url);
+  second.parts.store = Open();
   second.task.run.id = "run 2";
   const TuningReport after = second.Tune();
   EXPECT_EQ(after.measurements, 0);
@@ -99,7 +228,6 @@ TEST(StoreTest, WhatIsRecordedCostsNothing) {
   int64_t reused = 0;
   for (const KernelReport& kernel : after.kernels) reused += kernel.reused;
   EXPECT_EQ(reused, 30);
-  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tuner/tuner.h"
 
+#include <map>
 #include <memory>
 #include <set>
 
@@ -10,14 +11,11 @@
 namespace autotune {
 namespace {
 
-using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(TunerTest, FindsTheBestOfTheExampleWithAPerfectModel) {
-  TunerSetup setup(40, std::make_shared<OracleModel>());
-  CountingBackend* backend = setup.backend;
-  setup.parts.interrupted = nullptr;
-  const TuningReport report = setup.Tune();
+  const TuningReport report = TunerSetup(40, std::make_shared<OracleModel>()).Tune();
   EXPECT_EQ(report.outcome, RunOutcome::kDone);
   EXPECT_LE(report.measurements, 40);
   EXPECT_EQ(report.kernels.size(), 10u);
@@ -27,7 +25,6 @@ TEST(TunerTest, FindsTheBestOfTheExampleWithAPerfectModel) {
   EXPECT_NEAR(*fusion.Speedup(), 151565.0 / 137344, 1e-9);
   EXPECT_NEAR(report.Total("best found")->seconds, report.Total("best known")->seconds,
               0.01 * report.Total("best known")->seconds);
-  (void)backend;
 }
 
 TEST(TunerTest, NeverMeasuresPastTheBudget) {
@@ -154,14 +151,61 @@ TEST(TunerTest, FinalistsAreConfirmedOnHardware) {
             0u);
 }
 
+// Whatever is left at the end: each kernel that is confirmed is so together with its default.
+TEST(TunerTest, ConfirmationComesInPairs) {
+  for (int64_t budget = 11; budget < 40; ++budget) {
+    const TuningReport report =
+        TunerSetup(budget, std::make_shared<OracleModel>(0.2), "pjrt").Tune();
+    EXPECT_LE(report.measurements, budget);
+    std::map<size_t, std::set<std::string>> confirmed;
+    for (const CandidateOutcome& outcome : report.candidates) {
+      if (outcome.role != CandidateRole::kConfirmation) continue;
+      confirmed[outcome.kernel].insert(outcome.config.Key());
+    }
+    for (const auto& [kernel, keys] : confirmed) {
+      EXPECT_EQ(keys.size(), 2u) << report.kernels[kernel].name << ", budget " << budget;
+      EXPECT_TRUE(keys.contains(report.kernels[kernel].compiler_default->config.Key()));
+    }
+  }
+}
+
+// The program names a default that nobody recorded: asking for it would spend a unit on the answer
+// "not recorded".
+TEST(TunerTest, ADefaultThatIsNotRecordedCostsNothing) {
+  Recording recording(ExampleRecording().origin());
+  const RecordedKernel* whole = nullptr;
+  for (const RecordedKernel& kernel : ExampleRecording().kernels()) {
+    if (kernel.kernel().name == "fusion.191") whole = &kernel;
+  }
+  ASSERT_NE(whole, nullptr);
+  Kernel kernel = whole->kernel();
+  const TileBounds* chosen = whole->Default()->config.tile();
+  ASSERT_NE(chosen, nullptr);
+  kernel.compiler_choice = CompilerChoice{.bounds = *chosen};
+  RecordedKernel& rest = recording.FindOrAdd(kernel);
+  for (const RecordedConfig& config : whole->configs()) {
+    if (!config.is_default) rest.Add(config);
+  }
+  EXPECT_EQ(SpaceFromRecording(kernel, recording).compiler_default, std::nullopt);
+  EXPECT_EQ(SpaceFromRecording(kernel, ExampleRecording()).compiler_default,
+            whole->Default()->config);
+
+  TunerSetup setup(8, std::make_shared<OracleModel>());
+  setup.parts.space_of = [&](const Kernel& k) { return SpaceFromRecording(k, recording); };
+  setup.task.kernels = {kernel};
+  const TuningReport report = setup.Tune();
+  EXPECT_EQ(report.measurements, 8);
+  EXPECT_TRUE(report.kernels[0].failures.empty());
+  EXPECT_EQ(report.candidates.front().role, CandidateRole::kSearch);
+}
+
 TEST(TunerTest, AnUnfittedModelIsReplacedAndTheReportSaysSo) {
   auto unfitted = std::make_shared<OracleModel>();
   unfitted->set_fitted(false);
   TunerSetup setup(20, unfitted);
   setup.parts.baseline = std::make_shared<OracleModel>();
   const TuningReport report = setup.Tune();
-  EXPECT_THAT(report.warnings, Each(HasSubstr("not fitted")));
-  EXPECT_EQ(report.warnings.size(), 1u);
+  EXPECT_THAT(report.warnings, ElementsAre(HasSubstr("not fitted")));
   EXPECT_EQ(unfitted->fits, 0);
 }
 

@@ -3,6 +3,7 @@
 Usage: cli_test.py AUTOTUNE_BINARY SOURCE_DIR [unittest options]
 """
 
+import fcntl
 import json
 import os
 import pathlib
@@ -22,6 +23,7 @@ SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
 EXAMPLE = SOURCE / "examples" / "alexnet"
 PROGRAM = EXAMPLE / "program.hlo"
 RECORDING = EXAMPLE / "tpu_v3.pb"
+SHARED = SOURCE.parent / "shared" / "data"
 
 TEXT = """HloModule m
 
@@ -93,11 +95,68 @@ class GeneralTest(CliTestCase):
         (["--backend", "abacus"], "--backend"),
         (["--strategy", "model-greedy", "--model", "none"], "needs a model"),
         (["--store", "mysql:x"], "mysql:x"),
+        (["--space", "foo"], "--space takes tile, layout"),
+        (["--space", "fusion"], "not offered yet"),
+        (["--space", "tile+fusion"], "not offered yet"),
         (["--resume"], "--out"),
     ]:
       with self.subTest(" ".join(arguments)):
         result = self.tune(*arguments, code=2)
         self.assertIn(named, result.stderr)
+        self.assertEqual("", result.stdout, "no headline before an error")
+        self.assertEqual([], list(self.directory.iterdir()), "wrong use leaves nothing behind")
+
+  def commands(self):
+    """Every command, commands of commands included, as lists of words."""
+    found = []
+    waiting = [[]]
+    while waiting:
+      command = waiting.pop()
+      text = self.expect(0, *command, "--help").stdout
+      below = text.split("Subcommands:")[1].split("\n\n")[0] if "Subcommands:" in text else ""
+      names = re.findall(r"^  ([a-z]+) +[A-Z]", below, re.MULTILINE)
+      waiting += [command + [name] for name in names]
+      if not names:
+        found.append((command, text))
+    return found
+
+  def test_every_number_of_every_command_is_checked(self):
+    wrong = ["-1", "nan", "inf", "-inf", "1e999", "99999999999999999999999", "12x", "0x10", ""]
+    tried = 0
+    for command, text in self.commands():
+      for option, kind in re.findall(r"^  (--[a-z-]+) (INT|UINT|FLOAT)", text, re.MULTILINE):
+        for value in wrong + (["1.5"] if kind != "FLOAT" else []):
+          with self.subTest(command=" ".join(command), option=option, value=value):
+            result = self.expect(2, *command, f"{option}={value}")
+            self.assertIn(option, result.stderr)
+            if value:  # an option without any value is another mistake
+              self.assertIn("number from", result.stderr)
+              self.assertIn(f'got "{value}"', result.stderr)
+            tried += 1
+    self.assertGreater(tried, 150)
+
+  def test_largest_numbers_of_every_option_are_taken(self):
+    # The ends of the ranges must do no harm: no memory without bounds, no overflow.
+    for arguments in [
+        ["--seed", 2**64 - 1], ["--budget", 10**9], ["--top-k", 10**4], ["--repeats", 10**6],
+        ["--jobs", 1024], ["--budget-seconds", 1e9], ["--compile-seconds", 1e9],
+        ["--timeout-seconds", 1e6]]:
+      with self.subTest(arguments[0]):
+        self.expect(0, RECORDING, "--out", "run" + arguments[0], "--quiet", *arguments)
+    for arguments in [["--max-evaluations", 10**9], ["--compile-seconds", 1e9], ["--exploration", 1],
+                      ["--repeats", 10**6], ["--seed", 2**64 - 1], ["--jobs", 1024]]:
+      with self.subTest(arguments[0]):
+        self.expect(0, "compare", RECORDING, "--seeds", 1, "--methods", "random", *arguments)
+
+  def test_unknown_command(self):
+    error = self.expect(2, "inspct", PROGRAM).stderr
+    self.assertIn("neither a command nor a file", error)
+    self.assertIn("autotune inspect", error)
+    self.assertIn("neither a command nor a file", self.expect(2, "bogus").stderr)
+    self.assertNotIn("did you mean", self.expect(2, "bogus").stderr)
+    # What is there is a file, whatever its name looks like.
+    shutil.copy(RECORDING, self.directory / "inspekt")
+    self.expect(0, "inspekt", "--budget", 1, "--quiet")
 
   def test_no_program(self):
     self.assertIn("which program", self.expect(2, "--budget", "3").stderr)
@@ -209,6 +268,104 @@ class TuneTest(CliTestCase):
     self.assertEqual("", self.tune("--budget", 20, "--quiet").stderr)
 
 
+  def test_layouts_that_were_recorded(self):
+    recording = SHARED / "tpu_v3" / "module_layouts.pb"
+    if not recording.exists():
+      self.skipTest("the shared data is not here")
+    for space in [[], ["--space", "layout"]]:
+      document = json.loads(self.expect(0, recording, "--budget", 200, "--json", "--quiet", "--out",
+                                        f"run{len(space)}", *space).stdout)
+      self.assertEqual("layout", document["run"]["space"])
+      kernel = document["kernels"][0]
+      self.assertEqual(100, kernel["space_size"])
+      self.assertEqual(100, document["measurements"])
+      # Within 1 % the default wins.
+      self.assertLess(kernel["best"]["seconds"], 1.01 * kernel["best_known"]["seconds"])
+      self.assertIn("layout", kernel["best"]["config"])
+    error = self.expect(3, recording, "--space", "tile", "--out", "none").stderr
+    self.assertIn("holds no tiles", error)
+
+  def test_layouts_where_tiles_are_recorded(self):
+    self.assertIn("holds no layouts", self.tune("--space", "layout", code=3).stderr)
+    self.assertEqual([], list(self.directory.iterdir()))
+
+  def test_a_second_run_in_the_same_folder_says_that_it_reuses(self):
+    first = self.tune("--budget", 40, "--out", "run")
+    self.assertIn("kernels: 0 hits, 10 misses", first.stdout)
+    self.assertNotIn("warning", first.stderr)
+    second = self.tune("--budget", 40, "--out", "run")
+    self.assertIn("holds the run", second.stderr)
+    self.assertIn("kernels: 10 hits, 0 misses", second.stdout)
+    self.assertIn("40 results from the store", second.stdout)
+
+  def test_recordings_of_other_content_do_not_answer_for_each_other(self):
+    # The same kernels and configurations, other times: 137344 becomes 137345 as a varint.
+    def varint(n):
+      return bytes([n & 127 | 128, n >> 7 & 127 | 128, n >> 14])
+
+    content = RECORDING.read_bytes()
+    self.assertIn(varint(137344), content)
+    other = self.path("other.pb", content.replace(varint(137344), varint(137345)))
+    shared = ["--store", "sqlite:shared.db", "--json", "--quiet"]
+    self.expect(0, RECORDING, "--budget", 1000, "--out", "a", *shared)
+    document = json.loads(self.expect(0, other, "--budget", 1000, "--out", "b", *shared).stdout)
+    self.assertEqual(0, document["store"]["hits"])
+    kernel = next(k for k in document["kernels"] if k["name"] == "fusion.191")
+    self.assertAlmostEqual(137345e-9, kernel["best"]["seconds"], places=15)
+    # Opaque configurations are known by their position alone: nothing else tells them apart.
+    opaque = next(k for k in document["kernels"] if k["name"] == "reshape.37")
+    self.assertEqual(0, opaque["reused"])
+
+
+class HostileNamesTest(CliTestCase):
+  """Names come from files that nobody vouches for."""
+
+  NAME = b"\x1b[2J\r\x07\xc2\x9bXY"  # clears the screen; ten bytes, as "fusion.232"
+
+  def setUp(self):
+    super().setUp()
+    self.assertEqual(10, len(self.NAME))
+    self.recording = self.path("hostile.pb",
+                               RECORDING.read_bytes().replace(b"fusion.232", self.NAME))
+
+  def assert_clean(self, text, where):
+    if isinstance(text, str):
+      text = text.encode()
+    bad = re.search(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]", text)
+    self.assertIsNone(bad, f"{where}: {text[max(0, bad.start() - 40):][:80] if bad else b''}")
+
+  def test_no_command_writes_them_raw(self):
+    for arguments in [
+        [self.recording, "--budget", 30, "--out", "run"],
+        [self.recording, "--budget", 30, "--out", "run_json", "--json"],
+        [PROGRAM, "--recording", self.recording, "--out", "run_other"],
+        ["inspect", self.recording], ["inspect", self.recording, "--json"],
+        ["compare", self.recording, "--seeds", 1, "--methods", "random", "--html", "c.html"],
+        ["compare", self.recording, "--seeds", 1, "--methods", "random", "--json"],
+        ["check", self.recording], ["check", self.recording, "--json"],
+        ["convert", self.recording, "--to", "hlo", "--out", "-"],
+        ["records", "list", "--store", "sqlite:run/records.db"],
+        ["\x1b[2J.hlo"], ["check", "\x1b[2J.hlo"], ["--strategy", "\x1b[2J", "x.hlo"],
+        [PROGRAM, "--recording", "\x1b[2J.pb"], ["--\x1b[2J"], ["inspect", "x", "\x1b[2J"],
+        ["compare", self.recording, "--methods", "\x1b[2J"], ["\x1b[2J", "--budget", "\x1b[2J"]]:
+      with self.subTest(str(arguments)):
+        result = subprocess.run([BINARY, *map(str, arguments)], capture_output=True, timeout=60,
+                                cwd=self.directory, check=False)
+        self.assert_clean(result.stdout, "stdout")
+        self.assert_clean(result.stderr, "stderr")
+    for name in ["run/report.json", "run/best.json", "run/run.json", "run/report.html", "c.html"]:
+      self.assert_clean((self.directory / name).read_bytes(), name)
+    run = json.loads((self.directory / "run/report.json").read_text())["run"]["id"]
+    for arguments in [["records", "show", run], ["records", "show", run, "--json"]]:
+      self.assert_clean(
+          self.expect(0, *arguments, "--store", "sqlite:run/records.db").stdout, str(arguments))
+
+  def test_json_keeps_the_name(self):
+    names = [k["name"] for k in json.loads(
+        self.expect(0, "inspect", self.recording, "--json").stdout)["kernels"]]
+    self.assertIn(self.NAME.decode(), names)
+
+
 class BadInputTest(CliTestCase):
 
   def bad(self, path, *needed, code=3):
@@ -241,6 +398,40 @@ class BadInputTest(CliTestCase):
     cut = self.path("cut_recording.pb", RECORDING.read_bytes()[:-1000])
     result = self.expect(3, PROGRAM, "--recording", cut, "--out", "run")
     self.assertIn("cut_recording.pb", result.stderr)
+
+  def test_truncated_recording_as_program(self):
+    whole = RECORDING.read_bytes()
+    for size in [100, 3000, len(whole) // 2, len(whole) - 10]:
+      with self.subTest(size):
+        error = self.expect(3, self.path("cut.pb", whole[:size]), "--out", "run").stderr
+        self.assertRegex(error, r"(?s)cut\.pb.*(cut off|data is cut)")
+        self.assertNotIn("not a program", error)
+        self.assertIn("cut.pb", self.expect(3, "check", "cut.pb").stdout)
+        self.assertNotIn("not a program", self.expect(3, "check", "cut.pb").stdout)
+
+  def test_program_as_recording(self):
+    for command in [[], ["compare"]]:
+      error = self.expect(3, *command, RECORDING, "--recording", PROGRAM).stderr
+      self.assertIn("program.hlo: this is a program (hlo), not a recording", error)
+    self.assertIn("empty", self.tune("--recording", self.path("empty.pb", ""), code=3).stderr)
+
+  def test_recording_as_program(self):
+    error = self.expect(3, "convert", RECORDING, "--to", "hlo", "--out", "-").stderr
+    self.assertIn("this is a recording", error)
+
+  def test_verifier_errors_show_the_line(self):
+    text = TEXT.replace("ROOT b = f32[8,128]", "ROOT b = f32[8,256]")
+    path = self.path("shape.hlo", text)
+    shown = "  ROOT b = f32[8,256]{1,0} negate(a)\n         ^"
+    for arguments in [[path, "--out", "run"], ["inspect", path],
+                      ["convert", path, "--to", "pb", "--out", "x"]]:
+      error = self.expect(3, *arguments).stderr
+      self.assertRegex(error, r"shape\.hlo:5:8: .*negate")
+      self.assertIn(shown, error)
+    document = json.loads(self.expect(3, "check", path, "--json").stdout)
+    self.assertIn(shown, document["files"][0]["error"])
+    self.assertIn("shape.hlo:5:8:", self.expect(3, "check", path).stdout)
+    self.assertIn("<stdin>:5:8:", self.expect(3, "inspect", "-", input=text).stderr)
 
   def test_missing_recording(self):
     result = self.expect(3, PROGRAM, "--recording", "nowhere.pb", "--out", "run")
@@ -295,6 +486,8 @@ ENTRY %e (a: f32[8,128]) -> f32[8,128] {
     self.path("broken.db", "this is no database, whatever its name says" * 100)
     result = self.tune("--store", "sqlite:broken.db", "--out", "run", code=4)
     self.assertIn("broken.db", result.stderr)
+    self.assertNotRegex(result.stderr, r"(?i)sqlite3_|soci|statement_backend|Error while")
+    self.assertFalse((self.directory / "run").exists())
 
 
 class FullDiskTest(CliTestCase):
@@ -311,7 +504,8 @@ class FullDiskTest(CliTestCase):
     if result.returncode in (99, 1):
       self.skipTest("no private file systems here: " + result.stderr)
     self.assertEqual(4, result.returncode, result.stdout + result.stderr)
-    self.assertRegex(result.stderr, r"(?i)full|no space|could not be")
+    self.assertRegex(result.stderr, r"disk is full|No space left on device")
+    self.assertNotRegex(result.stderr, r"(?i)sqlite3_|soci|statement_backend|Error while")
     self.assertNotIn(".tmp", result.stdout)
     for name in ["best.json", "report.json"]:
       path = self.directory / "kept" / name
@@ -411,6 +605,94 @@ class InterruptTest(CliTestCase):
                                       "--quiet").stdout)
     self.assertEqual(20, document["measurements"])
 
+    again = json.loads(self.expect(0, "--out", "run", "--resume", "--json", "--quiet").stdout)
+    self.assertEqual(20, again["measurements"], "the new budget is the run's budget now")
+
+  def rows(self, where="1"):
+    with sqlite3.connect(self.directory / "run/records.db") as database:
+      return database.execute(f"select count(*) from candidates where {where}").fetchone()[0]
+
+  def test_more_budget_spends_nothing_twice(self):
+    # With another budget rounds are cut in another way: what was measured still counts once.
+    for first, second in [(11, 13), (12, 40), (13, 14), (17, 100), (23, 60)]:
+      with self.subTest(first=first, second=second):
+        self.tune("--budget", first, "--out", "run", "--quiet")
+        document = json.loads(self.expect(0, "--out", "run", "--resume", "--budget", second, "--json",
+                                          "--quiet").stdout)
+        self.assertEqual(second, document["measurements"])
+        self.assertEqual(second, self.rows("fate = 'measured'"))
+        self.assertEqual(second, sum(k["measurements"] for k in document["kernels"]))
+        shutil.rmtree(self.directory / "run")
+
+  def test_resume_with_less_budget_is_refused_and_changes_nothing(self):
+    for option in [["--budget", 11], ["--budget-seconds", 11.5]]:
+      self.tune("--budget", 12, "--out", "run", "--quiet")
+      names = ["report.json", "best.json", "run.json", "report.html"]
+      before = [(self.directory / "run" / name).read_bytes() for name in names]
+      error = self.expect(2, "--out", "run", "--resume", *option).stderr
+      self.assertRegex(error, rf"{option[0]} {option[1]} is less than the 12")
+      self.assertEqual(before, [(self.directory / "run" / name).read_bytes() for name in names])
+      shutil.rmtree(self.directory / "run")
+
+  def test_resume_of_a_run_that_overran_its_seconds(self):
+    # The last batch may be longer than what was left; the same limit is no smaller budget.
+    for option in [[], ["--budget-seconds", 15.5]]:
+      first = json.loads(self.tune("--budget-seconds", 15.5, "--out", "run", "--quiet", "--json").stdout)
+      self.assertGreater(first["progress"][-1]["device_seconds"], 15.5)
+      again = json.loads(self.expect(0, "--out", "run", "--resume", "--quiet", "--json", *option).stdout)
+      self.assertEqual(first["measurements"], again["measurements"])
+      shutil.rmtree(self.directory / "run")
+
+  def test_resume_of_a_finished_run_adds_nothing(self):
+    self.tune("--budget", 12, "--out", "run", "--quiet")
+    before = self.rows()
+    self.assertGreater(self.rows("fate = 'proposed'"), 0)
+    self.expect(0, "--out", "run", "--resume", "--quiet")
+    self.assertEqual(before, self.rows())
+
+  def test_resume_from_another_folder(self):
+    work = self.directory / "work"
+    shutil.copytree(EXAMPLE, work / "alexnet")
+    first = subprocess.run(
+        [BINARY, "alexnet/program.hlo", "--recording", "alexnet/tpu_v3.pb", "--budget", "12",
+         "--out", "run", "--quiet"], cwd=work, capture_output=True, text=True, timeout=60, check=False)
+    self.assertEqual(0, first.returncode, first.stderr)
+    resumed = json.loads(self.expect(0, "--out", work / "run", "--resume", "--budget", 20, "--json",
+                                     "--quiet").stdout)
+    self.assertEqual(20, resumed["measurements"])
+    # The store of the default place moves with the folder.
+    (work / "run").rename(self.directory / "moved")
+    moved = json.loads(self.expect(0, "--out", "moved", "--resume", "--json", "--quiet").stdout)
+    self.assertEqual(resumed["totals"], moved["totals"])
+    # A path given again is the same path, however it is written.
+    self.expect(0, "--out", "moved", "--resume", "--quiet", "--recording", "work/alexnet/tpu_v3.pb")
+
+  def test_resume_keeps_jobs(self):
+    self.tune("--budget", 12, "--out", "run", "--quiet", "--jobs", 3)
+    self.assertEqual(3, json.loads((self.directory / "run/run.json").read_text())["options"]["--jobs"])
+    self.assertIn("--jobs", self.expect(2, "--out", "run", "--resume", "--jobs", 2).stderr)
+
+  def test_resume_checks_what_is_stored(self):
+    self.tune("--budget", 12, "--out", "run", "--quiet")
+    path = self.directory / "run/run.json"
+    good = json.loads(path.read_text())
+    for option, value in [("--top-k", -5), ("--top-k", 2**63), ("--seed", -1), ("--budget", "many"),
+                          ("--repeats", 0), ("--jobs", 10**6), ("--compile-seconds", -1)]:
+      with self.subTest(f"{option} {value}"):
+        path.write_text(json.dumps({**good, "options": {**good["options"], option: value}}))
+        self.assertIn(option, self.expect(3, "--out", "run", "--resume").stderr)
+
+  def test_one_process_at_a_time(self):
+    self.tune("--budget", 12, "--out", "run", "--quiet")
+    with open(self.directory / "run/run.lock", "r+", encoding="utf-8") as lock:
+      fcntl.flock(lock, fcntl.LOCK_EX)
+      lock.write(f"{os.getpid()}\n")
+      lock.flush()
+      for arguments in [["--out", "run", "--resume"], [RECORDING, "--out", "run"]]:
+        error = self.expect(4, *arguments).stderr
+        self.assertIn(f"another autotune works in run (process {os.getpid()})", error)
+    self.expect(0, "--out", "run", "--resume", "--quiet")
+
   def test_resume_without_a_run(self):
     self.assertIn("holds no run", self.expect(3, "--out", "nowhere", "--resume").stderr)
 
@@ -423,7 +705,7 @@ class CheckTest(CliTestCase):
     result = self.expect(3, "check", good, bad, RECORDING)
     lines = result.stdout.splitlines()
     self.assertEqual(3, len(lines))
-    self.assertRegex(lines[0], r"^ok +.*good\.hlo: hlo, 2 instructions, 1 computations$")
+    self.assertRegex(lines[0], r"^ok +.*good\.hlo: hlo, before optimisation, 2 instructions, 1 computations$")
     self.assertRegex(lines[1], r"^bad +.*bad\.hlo:5:\d+: .*zzz")
     self.assertRegex(lines[2], r"^ok +.*tpu_v3\.pb: recording, 10 kernels, 672 runs$")
     self.expect(0, "check", good, RECORDING)
