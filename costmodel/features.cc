@@ -1,0 +1,217 @@
+#include "costmodel/features.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "costmodel/graph_features.h"
+#include "hlo/cost_analysis.h"
+#include "hlo/module.h"
+#include "hlo/opcode.h"
+
+namespace autotune {
+namespace {
+
+constexpr int kSchemaVersion = 1;
+constexpr int kHeroKinds = 5;
+constexpr int kRoles = 8;
+constexpr int kBounds = 6;
+// Inputs and outputs whose windows are described one by one.
+constexpr int kInputs = 3;
+constexpr int kOutputs = 2;
+
+double Log(double value) { return std::log2(1 + std::max(0.0, value)); }
+double LogInt(int64_t value) { return Log(static_cast<double>(value)); }
+
+std::vector<std::string> KernelFeatureNames() {
+  std::vector<std::string> names = {"log_flops",         "log_transcendentals", "log_bytes_read",
+                                    "log_bytes_written", "log_nodes",           "log_outputs"};
+  for (int i = 0; i < kHeroKinds; ++i) {
+    names.push_back(absl::StrCat("hero_", HeroKindName(static_cast<HeroKind>(i))));
+  }
+  for (const char* device : {"device_log_flops_per_second", "device_log_hbm_bytes_per_second",
+                             "device_log_vmem_bytes", "device_log_clock_hz"}) {
+    names.emplace_back(device);
+  }
+  return names;
+}
+
+std::vector<std::string> ConfigFeatureNames() {
+  std::vector<std::string> names;
+  for (const char* operand : {"output", "kernel"}) {
+    // From the minor end.
+    for (int i = 0; i < kBounds; ++i) names.push_back(absl::StrCat("log_", operand, "_bound_", i));
+    names.push_back(absl::StrCat("log_", operand, "_product"));
+    names.push_back(absl::StrCat(operand, "_remainder"));
+  }
+  for (int i = 0; i < kRoles; ++i) names.push_back(absl::StrCat("log_trips_of_role_", i));
+  for (int i = 0; i < kRoles; ++i) names.push_back(absl::StrCat("log_step_of_role_", i));
+  for (const char* name :
+       {"log_iterations", "log_bytes_read", "log_bytes_written", "log_bytes_per_iteration",
+        "log_vmem_bytes", "vmem_share", "padding_waste"}) {
+    names.emplace_back(name);
+  }
+  for (int i = 0; i < kInputs + kOutputs; ++i) {
+    const std::string operand =
+        i < kInputs ? absl::StrCat("input_", i) : absl::StrCat("output_", i - kInputs);
+    names.push_back(absl::StrCat("log_window_bytes_of_", operand));
+    names.push_back(absl::StrCat("log_transfers_of_", operand));
+  }
+  for (const char* name : {"analytical_log_seconds", "analytical_matrix_share",
+                           "analytical_vector_share", "analytical_transfer_share",
+                           "analytical_overhead_share", "analytical_log_busy_over_transfer"}) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+std::vector<float> KernelFeatures(const HloModule& module, const TileGeometry& geometry,
+                                  const KernelGraph& graph, const DeviceSpec& device) {
+  const CostAnalysis costs(module);
+  double read = 0, written = 0;
+  int64_t outputs = 0;
+  for (const TileOperand& operand : geometry.operands()) {
+    (operand.is_output ? written : read) += static_cast<double>(operand.total_bytes);
+    outputs += operand.is_output ? 1 : 0;
+  }
+  std::vector<float> features;
+  for (double value : {Log(costs.total().flops), Log(costs.total().transcendentals), Log(read),
+                       Log(written), LogInt(graph.nodes()), LogInt(outputs)}) {
+    features.push_back(static_cast<float>(value));
+  }
+  for (int i = 0; i < kHeroKinds; ++i) {
+    features.push_back(geometry.hero_kind() == static_cast<HeroKind>(i) ? 1.0f : 0.0f);
+  }
+  for (double value : {device.bf16_flops_per_second, device.hbm_bytes_per_second,
+                       static_cast<double>(device.vmem_bytes), device.clock_hz}) {
+    features.push_back(static_cast<float>(Log(value)));
+  }
+  return features;
+}
+
+// Positions of the largest inputs and outputs.
+std::vector<int> DescribedOperands(const TileGeometry& geometry) {
+  std::vector<int> described;
+  for (const bool outputs : {false, true}) {
+    std::vector<int> chosen;
+    for (size_t i = 0; i < geometry.operands().size(); ++i) {
+      if (geometry.operands()[i].is_output == outputs) chosen.push_back(static_cast<int>(i));
+    }
+    std::stable_sort(chosen.begin(), chosen.end(), [&](int a, int b) {
+      return geometry.operands()[static_cast<size_t>(a)].total_bytes >
+             geometry.operands()[static_cast<size_t>(b)].total_bytes;
+    });
+    chosen.resize(outputs ? kOutputs : kInputs, -1);
+    described.insert(described.end(), chosen.begin(), chosen.end());
+  }
+  return described;
+}
+
+// Writes one value after another.
+class FeatureWriter {
+ public:
+  explicit FeatureWriter(absl::Span<float> features) : features_(features) {}
+  void Add(double value) { features_[next_++] = static_cast<float>(value); }
+
+ private:
+  absl::Span<float> features_;
+  size_t next_ = 0;
+};
+
+// Bounds from the minor end, their product, and the share of the last window along each dimension
+// that lies beyond the array, summed.
+void AddBounds(const WindowBounds& bounds, absl::Span<const BoundDim> dims, FeatureWriter* out) {
+  double product = 1, remainder = 0;
+  for (int i = 0; i < kBounds; ++i) {
+    const int position = static_cast<int>(bounds.size()) - 1 - i;
+    if (position < 0 || position >= static_cast<int>(dims.size())) {
+      out->Add(0);
+      continue;
+    }
+    const auto bound = static_cast<double>(bounds[static_cast<size_t>(position)]);
+    const auto tiles = static_cast<double>(dims[static_cast<size_t>(position)].tiles);
+    out->Add(Log(bound));
+    product *= bound;
+    remainder += 1 - tiles / (std::ceil(tiles / bound) * bound);
+  }
+  out->Add(Log(product));
+  out->Add(remainder);
+}
+
+void AddLoops(const TileGeometry& geometry, const TileEvaluation& evaluation, FeatureWriter* out) {
+  double trips[kRoles] = {}, steps[kRoles] = {};
+  for (size_t i = 0; i < geometry.loops().size(); ++i) {
+    const auto role = static_cast<size_t>(geometry.loops()[i].role);
+    trips[role] += std::log2(static_cast<double>(std::max<int64_t>(1, evaluation.trips[i])));
+    steps[role] += std::log2(static_cast<double>(std::max<int64_t>(1, evaluation.steps[i])));
+  }
+  for (double value : trips) out->Add(value);
+  for (double value : steps) out->Add(value);
+}
+
+void AddTotals(const TileEvaluation& tile, double vmem_bytes, FeatureWriter* out) {
+  out->Add(LogInt(tile.iterations));
+  out->Add(Log(tile.bytes_read));
+  out->Add(Log(tile.bytes_written));
+  out->Add(Log(tile.bytes_per_iteration));
+  out->Add(LogInt(tile.vmem_bytes));
+  out->Add(static_cast<double>(tile.vmem_bytes) / vmem_bytes);
+  out->Add(tile.padding_waste);
+}
+
+void AddAnalytical(const AnalyticalEstimate& estimate, FeatureWriter* out) {
+  const double busy = estimate.compute_seconds + estimate.overhead_seconds;
+  out->Add(std::log2(estimate.seconds));
+  out->Add(estimate.matrix_seconds / estimate.seconds);
+  out->Add((estimate.compute_seconds - estimate.matrix_seconds) / estimate.seconds);
+  out->Add(estimate.transfer_seconds / estimate.seconds);
+  out->Add(estimate.overhead_seconds / estimate.seconds);
+  out->Add(std::clamp(std::log2((busy + 1e-12) / (estimate.transfer_seconds + 1e-12)), -8.0, 8.0));
+}
+
+}  // namespace
+
+const FeatureSchema& TileFeatureSchema() {
+  static const FeatureSchema* const schema = new FeatureSchema{
+      "autotune",           kSchemaVersion,       NodeFeatureNames(),
+      KernelFeatureNames(), ConfigFeatureNames(), static_cast<int64_t>(HloOpcode::kUnknown) + 1};
+  return *schema;
+}
+
+Featurizer::Featurizer(AnalyticalKernel analytical, KernelGraph graph, const DeviceSpec& device)
+    : analytical_(std::move(analytical)),
+      graph_(std::move(graph)),
+      vmem_bytes_(static_cast<double>(device.kernel_vmem_bytes)),
+      described_operands_(DescribedOperands(analytical_.geometry())) {}
+
+absl::StatusOr<Featurizer> Featurizer::Create(const Kernel& kernel, const DeviceSpec& device) {
+  if (kernel.module == nullptr) return absl::InvalidArgumentError("The kernel has no module");
+  absl::StatusOr<AnalyticalKernel> analytical = AnalyticalKernel::Create(*kernel.module, device);
+  if (!analytical.ok()) return analytical.status();
+  KernelGraph graph;
+  BuildKernelGraph(*kernel.module, &graph);
+  graph.kernel_features = KernelFeatures(*kernel.module, analytical->geometry(), graph, device);
+  return Featurizer(*std::move(analytical), std::move(graph), device);
+}
+
+AnalyticalEstimate Featurizer::ConfigFeatures(const TileBounds& bounds,
+                                              const AnalyticalConstants& constants,
+                                              absl::Span<float> features,
+                                              AnalyticalScratch* scratch) const {
+  const AnalyticalEstimate estimate = analytical_.Estimate(bounds, constants, scratch);
+  const TileEvaluation& tile = scratch->tile;
+  FeatureWriter out(features);
+  AddBounds(bounds.output, geometry().output_dims(), &out);
+  AddBounds(bounds.kernel, geometry().kernel_dims(), &out);
+  AddLoops(geometry(), tile, &out);
+  AddTotals(tile, vmem_bytes_, &out);
+  for (const int operand : described_operands_) {
+    out.Add(operand < 0 ? 0 : LogInt(tile.window_bytes[static_cast<size_t>(operand)]));
+    out.Add(operand < 0 ? 0 : LogInt(tile.transfers[static_cast<size_t>(operand)]));
+  }
+  AddAnalytical(estimate, &out);
+  return estimate;
+}
+
+}  // namespace autotune

@@ -1,0 +1,69 @@
+#include "costmodel/network_module.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace autotune {
+namespace {
+
+constexpr char kModuleName[] = "libautotune_torch.so";
+
+absl::StatusOr<CreateNetworkFunction> LoadModule() {
+  absl::StatusOr<std::string> path = FindNetworkModule();
+  if (!path.ok()) return path.status();
+  void* module = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) {
+    return absl::UnavailableError(absl::StrCat("the module of learned models cannot be loaded: ",
+                                               dlerror(), "; the analytical model needs none"));
+  }
+  void* symbol = dlsym(module, kCreateNetworkSymbol);
+  if (symbol == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat(*path, " is no module of autotune: ", kCreateNetworkSymbol, " is missing"));
+  }
+  return reinterpret_cast<CreateNetworkFunction>(symbol);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FindNetworkModule() {
+  const char* given = std::getenv("AUTOTUNE_TORCH_MODULE");
+  std::error_code error;
+  std::filesystem::path path;
+  if (given != nullptr && *given != '\0') {
+    path = given;
+  } else {
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+    path = program.parent_path().parent_path() / "lib" / "autotune" / kModuleName;
+  }
+  if (std::filesystem::exists(path, error)) return path.string();
+  return absl::NotFoundError(
+      absl::StrCat("learned models need ", path.string(),
+                   ", which is not there: run scripts/setup torch and build again; the analytical "
+                   "model needs none"));
+}
+
+absl::StatusOr<std::unique_ptr<Network>> CreateNetwork(const NetworkOptions& options) {
+  static const absl::StatusOr<CreateNetworkFunction>* const create =
+      new absl::StatusOr<CreateNetworkFunction>(LoadModule());
+  if (!create->ok()) return absl::UnavailableError(create->status().message());
+  if (options.members < 1 || options.hidden < 4 || options.hidden % 4 != 0 || options.layers < 0 ||
+      options.opcodes < 1 || options.node_features < 1 || options.kernel_features < 0 ||
+      options.config_features < 1 || options.opcode_embedding < 1 || options.kernel_embedding < 1 ||
+      !(options.residual_cap > 0)) {
+    return absl::InvalidArgumentError(
+        "a network needs members, inputs, and a hidden size that 4 divides");
+  }
+  std::string error;
+  std::unique_ptr<Network> network((**create)(options, &error));
+  if (network == nullptr) return absl::InvalidArgumentError(error);
+  return network;
+}
+
+}  // namespace autotune

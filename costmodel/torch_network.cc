@@ -1,0 +1,316 @@
+// libautotune_torch.so: the ensemble of networks behind the Network interface.
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "costmodel/network.h"
+#include "costmodel/torch_graph_layers.h"
+#include "costmodel/torch_rank_network.h"
+
+namespace autotune {
+namespace {
+
+// Rows that one call of the perceptron scores: few enough to stay in cache. Always exactly as many
+// (the rest is padding), so that a row's result does not depend on how many others there are.
+constexpr int64_t kScoreRows = 256;
+constexpr int64_t kEarlyScoreRows = 16;
+
+torch::Tensor ViewRows(const float* rows, int64_t count, int64_t width) {
+  // Only read: LibTorch has no tensors of const data.
+  return torch::from_blob(const_cast<float*>(rows), {count, width}, torch::kFloat32);
+}
+
+torch::Tensor ViewColumn(const float* values, int64_t count) {
+  return torch::from_blob(const_cast<float*>(values), {count}, torch::kFloat32);
+}
+
+class TorchNetwork final : public Network {
+ public:
+  explicit TorchNetwork(const NetworkOptions& options) : options_(options) {
+    for (int64_t m = 0; m < options.members; ++m) {
+      torch::manual_seed(options.seed * 1000003 + static_cast<uint64_t>(m));
+      members_.emplace_back(options);
+    }
+    optimizers_.resize(members_.size());
+    saved_optimizers_.resize(members_.size());
+  }
+
+  const NetworkOptions& options() const override { return options_; }
+
+  int64_t ParameterCount() const override {
+    int64_t count = 0;
+    for (const RankNetwork& member : members_) {
+      for (const torch::Tensor& parameter : member->parameters()) count += parameter.numel();
+    }
+    return count;
+  }
+
+  void SetScaling(const InputScaling& scaling) override {
+    for (RankNetwork& member : members_) member->SetScaling(scaling);
+  }
+
+  double TrainStep(int64_t m, const std::vector<TrainingKernel>& batch,
+                   const TrainingOptions& options, std::string* error) override try {
+    const auto member = static_cast<size_t>(m);
+    torch::optim::AdamW& optimizer = Optimizer(member, options);
+    optimizer.zero_grad();
+    TrainingNoise noise{options.dropout, options.feature_noise,
+                        at::detail::createCPUGenerator(options.noise_seed)};
+    members_[member]->set_noise(&noise);
+    torch::Tensor loss = BatchLoss(members_[member], batch, options);
+    members_[member]->set_noise(nullptr);
+    loss.backward();
+    torch::nn::utils::clip_grad_norm_(members_[member]->parameters(), 1.0);
+    optimizer.step();
+    return loss.item<double>();
+  } catch (const std::exception& exception) {
+    members_[static_cast<size_t>(m)]->set_noise(nullptr);
+    *error = exception.what();
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+
+  KernelEmbedding Encode(const GraphView& graph) const override {
+    if (options_.join == Join::kEarly) return {};
+    torch::NoGradGuard no_grad;
+    const GraphBatch batch = MakeGraphBatch({&graph}, options_);
+    KernelEmbedding embedding;
+    for (RankNetwork member : members_) {
+      const KernelTerms terms = member->JoinTerms(member->EncodeKernels(batch, torch::Tensor()));
+      for (const torch::Tensor& term : terms) {
+        const torch::Tensor row = term.contiguous();
+        embedding.insert(embedding.end(), row.data_ptr<float>(),
+                         row.data_ptr<float>() + row.numel());
+      }
+    }
+    return embedding;
+  }
+
+  void Score(const GraphView& graph, const KernelEmbedding& embedding, const float* config_features,
+             int64_t count, float* residual, float* spread) const override {
+    torch::NoGradGuard no_grad;
+    ForEachChunk(
+        config_features, count, [&](const torch::Tensor& configs, int64_t first, int64_t rows) {
+          std::vector<torch::Tensor> scores;
+          for (size_t m = 0; m < members_.size(); ++m) {
+            RankNetwork member = members_[m];
+            scores.push_back(
+                member->Residuals(MemberHidden(m, graph, embedding, configs)).contiguous());
+          }
+          Combine(scores, rows, residual + first, spread == nullptr ? nullptr : spread + first);
+        });
+  }
+
+  void Activations(const GraphView& graph, const KernelEmbedding& embedding,
+                   const float* config_features, int64_t count, float* activations) const override {
+    torch::NoGradGuard no_grad;
+    const auto width = static_cast<int64_t>(members_.size()) * options_.hidden;
+    ForEachChunk(
+        config_features, count, [&](const torch::Tensor& configs, int64_t first, int64_t rows) {
+          std::vector<torch::Tensor> columns;
+          for (size_t m = 0; m < members_.size(); ++m) {
+            RankNetwork member = members_[m];
+            columns.push_back(member->Hidden(MemberTerms(m, graph, embedding, configs), configs));
+          }
+          const torch::Tensor all = torch::cat(columns, 1).contiguous();
+          std::copy_n(all.data_ptr<float>(), rows * width, activations + first * width);
+        });
+  }
+
+  std::string Save(bool with_optimizer) const override {
+    torch::serialize::OutputArchive archive;
+    archive.write("members", torch::tensor(static_cast<int64_t>(members_.size())));
+    for (size_t m = 0; m < members_.size(); ++m) {
+      torch::serialize::OutputArchive member;
+      members_[m]->save(member);
+      archive.write("member" + std::to_string(m), member);
+      if (!with_optimizer || optimizers_[m] == nullptr) continue;
+      torch::serialize::OutputArchive optimizer;
+      optimizers_[m]->save(optimizer);
+      archive.write("optimizer" + std::to_string(m), optimizer);
+    }
+    std::ostringstream out;
+    archive.save_to(out);
+    return out.str();
+  }
+
+  bool Load(const std::string& bytes, std::string* error) override try {
+    std::istringstream in(bytes);
+    torch::serialize::InputArchive archive;
+    archive.load_from(in);
+    torch::Tensor count;
+    archive.read("members", count);
+    if (count.item<int64_t>() != static_cast<int64_t>(members_.size())) {
+      *error = "the weights are of an ensemble of another size";
+      return false;
+    }
+    for (size_t m = 0; m < members_.size(); ++m) {
+      torch::serialize::InputArchive member;
+      archive.read("member" + std::to_string(m), member);
+      members_[m]->load(member);
+      optimizers_[m] = nullptr;
+      auto optimizer = std::make_shared<torch::serialize::InputArchive>();
+      const bool has = archive.try_read("optimizer" + std::to_string(m), *optimizer);
+      saved_optimizers_[m] = has ? std::move(optimizer) : nullptr;
+    }
+    return true;
+  } catch (const std::exception& exception) {
+    *error = exception.what();
+    return false;
+  }
+
+ private:
+  torch::optim::AdamW& Optimizer(size_t m, const TrainingOptions& options) {
+    if (optimizers_[m] == nullptr) {
+      optimizers_[m] = std::make_unique<torch::optim::AdamW>(
+          members_[m]->parameters(),
+          torch::optim::AdamWOptions(options.learning_rate).weight_decay(options.weight_decay));
+      if (saved_optimizers_[m] != nullptr) optimizers_[m]->load(*saved_optimizers_[m]);
+      saved_optimizers_[m] = nullptr;
+    }
+    for (torch::optim::OptimizerParamGroup& group : optimizers_[m]->param_groups()) {
+      static_cast<torch::optim::AdamWOptions&>(group.options()).lr(options.learning_rate);
+    }
+    return *optimizers_[m];
+  }
+
+  torch::Tensor BatchLoss(RankNetwork& network, const std::vector<TrainingKernel>& batch,
+                          const TrainingOptions& options) const {
+    torch::Tensor kernels;
+    if (options_.join == Join::kLate) {
+      std::vector<const GraphView*> graphs;
+      graphs.reserve(batch.size());
+      for (const TrainingKernel& kernel : batch) graphs.push_back(&kernel.graph);
+      kernels = network->EncodeKernels(MakeGraphBatch(graphs, options_), torch::Tensor());
+    }
+    // Late join: the configurations of all kernels at once. Early: kernel by kernel.
+    std::vector<torch::Tensor> scores;
+    if (options_.join == Join::kLate && !options_.config_attention) {
+      scores = LateScores(network, kernels, batch);
+    } else {
+      for (size_t k = 0; k < batch.size(); ++k) {
+        const torch::Tensor configs =
+            ViewRows(batch[k].config_features, batch[k].configs, options_.config_features);
+        const torch::Tensor embedded = options_.join == Join::kEarly
+                                           ? EncodeEarly(network, batch[k].graph, configs)
+                                           : kernels[static_cast<int64_t>(k)].unsqueeze(0);
+        const KernelTerms terms = network->JoinTerms(embedded);
+        scores.push_back(network->Residuals(network->Hidden(terms, configs), terms));
+      }
+    }
+    torch::Tensor total = torch::zeros({});
+    for (size_t k = 0; k < batch.size(); ++k) {
+      total = total + KernelLoss(options, scores[k] + ViewColumn(batch[k].base, batch[k].configs),
+                                 ViewColumn(batch[k].target, batch[k].configs));
+    }
+    return total / static_cast<double>(batch.size());
+  }
+
+  std::vector<torch::Tensor> LateScores(RankNetwork& network, const torch::Tensor& kernels,
+                                        const std::vector<TrainingKernel>& batch) const {
+    std::vector<int64_t> sizes, kernel_of;
+    std::vector<torch::Tensor> rows;
+    for (size_t k = 0; k < batch.size(); ++k) {
+      sizes.push_back(batch[k].configs);
+      kernel_of.insert(kernel_of.end(), static_cast<size_t>(batch[k].configs),
+                       static_cast<int64_t>(k));
+      rows.push_back(
+          ViewRows(batch[k].config_features, batch[k].configs, options_.config_features));
+    }
+    KernelTerms terms = network->JoinTerms(kernels);
+    const torch::Tensor index = torch::tensor(kernel_of, torch::kInt64);
+    for (torch::Tensor& term : terms) term = term.index_select(0, index);
+    const torch::Tensor all = network->Residuals(network->Hidden(terms, torch::cat(rows)), terms);
+    return all.split_with_sizes(sizes);
+  }
+
+  // The kernel once for each configuration, with the configuration at every node.
+  torch::Tensor EncodeEarly(RankNetwork& network, const GraphView& graph,
+                            const torch::Tensor& configs) const {
+    const std::vector<const GraphView*> copies(static_cast<size_t>(configs.size(0)), &graph);
+    const GraphBatch batch = MakeGraphBatch(copies, options_);
+    return network->EncodeKernels(batch, configs.index_select(0, batch.graph_of_node));
+  }
+
+  // Calls `work` with blocks of configurations, the position of the first and how many count.
+  template <typename Work>
+  void ForEachChunk(const float* config_features, int64_t count, const Work& work) const {
+    const int64_t width = options_.config_features;
+    // Configurations that see each other have to be scored together.
+    const int64_t chunk = options_.config_attention       ? std::max<int64_t>(1, count)
+                          : options_.join == Join::kEarly ? kEarlyScoreRows
+                                                          : kScoreRows;
+    std::vector<float> padded;
+    for (int64_t first = 0; first < count; first += chunk) {
+      const int64_t rows = std::min(chunk, count - first);
+      const float* begin = config_features + first * width;
+      if (rows < chunk) {
+        padded.assign(static_cast<size_t>(chunk * width), 0.0f);
+        std::copy_n(begin, rows * width, padded.begin());
+        begin = padded.data();
+      }
+      work(ViewRows(begin, chunk, width), first, rows);
+    }
+  }
+
+  KernelTerms MemberTerms(size_t m, const GraphView& graph, const KernelEmbedding& embedding,
+                          const torch::Tensor& configs) const {
+    RankNetwork network = members_[m];
+    if (options_.join == Join::kEarly) {
+      return network->JoinTerms(EncodeEarly(network, graph, configs));
+    }
+    // As Encode laid them out.
+    KernelTerms terms;
+    const auto layers = static_cast<int64_t>(RankNetworkImpl::kJoinLayers);
+    const float* next = embedding.data() + static_cast<int64_t>(m) * (layers * options_.hidden + 1);
+    for (int64_t i = 0; i <= layers; ++i) {
+      const int64_t width = i < layers ? options_.hidden : 1;
+      terms.push_back(ViewRows(next, 1, width));
+      next += width;
+    }
+    return terms;
+  }
+
+  static void Combine(const std::vector<torch::Tensor>& scores, int64_t rows, float* mean,
+                      float* spread) {
+    const auto members = static_cast<float>(scores.size());
+    for (int64_t i = 0; i < rows; ++i) {
+      float sum = 0, squares = 0;
+      for (const torch::Tensor& score : scores) {
+        const float value = score.data_ptr<float>()[i];
+        sum += value;
+        squares += value * value;
+      }
+      mean[i] = sum / members;
+      if (spread != nullptr) {
+        spread[i] = std::sqrt(std::max(0.0f, squares / members - mean[i] * mean[i]));
+      }
+    }
+  }
+
+  NetworkOptions options_;
+  std::vector<RankNetwork> members_;
+  std::vector<std::unique_ptr<torch::optim::AdamW>> optimizers_;
+  std::vector<std::shared_ptr<torch::serialize::InputArchive>> saved_optimizers_;
+};
+
+}  // namespace
+}  // namespace autotune
+
+extern "C" autotune::Network* AutotuneCreateNetwork(const autotune::NetworkOptions& options,
+                                                    std::string* error) try {
+  // One thread: callers run several scorings at once, and results do not depend on how many.
+  torch::set_num_threads(1);
+  return new autotune::TorchNetwork(options);
+} catch (const std::exception& exception) {
+  *error = exception.what();
+  return nullptr;
+}
