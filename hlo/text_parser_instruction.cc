@@ -145,6 +145,8 @@ bool TextParser::Operands(Pending* p) {
   if (!Expect(Token::kLeftParen, "to begin the operands")) return false;
   if (Eat(Token::kRightParen)) return true;
   do {
+    // As in XLA's parser, nothing between two commas is no operand.
+    if (lexer_.kind() == Token::kComma || lexer_.kind() == Token::kRightParen) continue;
     if (!Operand(p)) return false;
   } while (Eat(Token::kComma));
   return Expect(Token::kRightParen, "to end the operands");

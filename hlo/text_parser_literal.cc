@@ -289,6 +289,8 @@ bool TextParser::ComplexElement(DenseState* state) {
   if (!Double(&parts[0]) || !Expect(Token::kComma, "after the real part")) return false;
   offsets[1] = lexer_.offset();
   if (!Double(&parts[1]) || !Expect(Token::kRightParen, "after the imaginary part")) return false;
+  // XLA multiplies the imaginary part by i and adds: a NaN in the real part comes into both.
+  if (std::isnan(parts[0])) parts[1] = parts[0];
   const ElementType type = state->type == proto::C64 ? proto::F32 : proto::F64;
   char bytes[16];
   for (int i = 0; i < 2; ++i) {

@@ -71,7 +71,7 @@ f8e5m2[] constant(inf)|f8e4m3[] constant(-inf)|f8e4m3fnuz[] constant(nan)|f8e5m2
 f8e8m0fnu[] constant(1)|f8e8m0fnu[] constant(0.5)|f8e8m0fnu[] constant(nan)|f8e8m0fnu[] constant(3)
 f4e2m1fn[4] constant({0, 0.5, -6, 3})|f4e2m1fn[2] constant({1.25, 5})
 f8e5m2[4] constant({1.1, 1.2, 1.3, 0.00001})|f8e4m3fn[4] constant({1.1, 0.001, -0.002, 17})
-c64[] constant((1, 2))|c64[3] constant({(1, -2.5), (nan, nan), (0, inf)})|c128[] constant((1e300, -1e300))
+c64[] constant((1, 2))|c64[] constant((nan, 2))|c128[] constant((-nan, inf))|c64[] constant((1, -nan))|c64[3] constant({(1, -2.5), (nan, nan), (0, inf)})|c128[] constant((1e300, -1e300))
 f32[0] constant({})|f32[2,0] constant({{}, {}})|f32[0,2] constant({})|f32[2,2] constant({{1, 2}, {3, 4}})
 f32[2,2]{0,1} constant({{1, 2}, {3, 4}})|s32[2,3,2]{0,2,1} constant({{{1,2},{3,4},{5,6}},{{7,8},{9,10},{11,12}}})
 f32[2] constant({1 2})|f32[2] constant({1,,2})|f32[2] constant({,1,2,})|f32[2] constant({/*i0=*/1, /*i1=*/2})
@@ -110,6 +110,9 @@ LINES = [
     "f32[2] parameter(0), parameter_replication={true}",
     "(f32[2],f32[]) parameter(0), parameter_replication={true,false}",
     "f32[2] add(f32[2] a, f32[2] multiply(f32[2] b, f32[2] c))",
+    "f32[2] add(f32[2] a,, f32[2] b,)",
+    "f32[2] negate(,f32[2] a)",
+    "() tuple(,)",
     "pred[2] compare(f32[2] a, f32[2] b), direction=EQ",
     "pred[2] compare(s32[2] a, s32[2] b), direction=LT",
     "pred[2] compare(u32[2] a, u32[2] b), direction=GE",

@@ -1,11 +1,15 @@
 // Feeds arbitrary bytes to the readers of recordings. What they accept holds only modules that the
-// verifier accepts, can be written, and reads back to the same bytes.
+// verifier accepts, can be written, and reads back to the same bytes. After a '!' follows one
+// kernel of the project's own form, which a checksum would else keep from the fuzzer.
 
 #include <cstdint>
 #include <cstdlib>
+#include <utility>
 
 #include "hardware/recording.h"
 #include "hardware/recording_forms.h"
+#include "hlo/proto_bytes.h"
+#include "proto/recording.pb.h"
 #include "tests/fuzz/fuzz_module.h"
 
 namespace {
@@ -24,8 +28,29 @@ void ExploreRecording(const autotune::Recording& recording) {
 
 }  // namespace
 
+// One frame of the project's own form.
+static void ExploreFrame(absl::string_view bytes) {
+  autotune::proto::RecordedKernelRecord record;
+  if (!autotune::ParseProtoBytes(bytes, &record).ok()) return;
+  const absl::StatusOr<autotune::Kernel> kernel = autotune::KernelFromProto(record.kernel());
+  if (!kernel.ok()) return;
+  autotune::RecordedKernel recorded(*kernel);
+  for (const autotune::proto::ConfigRecord& config : record.configs()) {
+    absl::StatusOr<autotune::RecordedConfig> read = autotune::RecordedConfigFromProto(config);
+    if (read.ok()) recorded.Add(*std::move(read));
+  }
+  autotune::Recording recording({"tpu-v3", "", "", autotune::TimeSource::kHardware});
+  autotune::RecordedKernel& target = recording.FindOrAdd(*kernel);
+  for (const autotune::RecordedConfig& config : recorded.configs()) target.Add(config);
+  ExploreRecording(recording);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
+  if (size > 0 && data[0] == '!') {
+    ExploreFrame(bytes.substr(1));
+    return 0;
+  }
   // A small file may hold gigabytes of zeros; what is inside is explored uncompressed.
   if (autotune::IsGzip(bytes)) return 0;
   (void)autotune::Recording::LooksLikeRecording(bytes);
