@@ -1,31 +1,59 @@
 #include "tuner/models.h"
 
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "costmodel/analytical_model.h"
+#include "costmodel/learned_model.h"
+#include "costmodel/model_file.h"
 #include "hardware/device_spec.h"
 #include "tuner/command_status.h"
 
 namespace autotune {
+namespace {
+
+absl::StatusOr<std::shared_ptr<CostModel>> CreateLearnedModel(const std::string& directory,
+                                                              const DeviceSpec& device,
+                                                              TimeSource source) {
+  absl::StatusOr<ModelFile> file = LoadModel(directory);
+  if (!file.ok()) return WithExitCode(kExitBadInput, file.status());
+  absl::StatusOr<std::unique_ptr<LearnedModel>> model = LearnedModel::Create(*file, device, source);
+  if (!model.ok()) {
+    const ExitCode code = absl::IsUnavailable(model.status()) ? kExitBroken : kExitBadInput;
+    return WithExitCode(code, model.status());
+  }
+  return std::shared_ptr<CostModel>(*std::move(model));
+}
+
+}  // namespace
 
 absl::StatusOr<std::shared_ptr<CostModel>> CreateModel(const std::string& name,
-                                                       const std::string& device) {
+                                                       const std::string& device,
+                                                       TimeSource source) {
   if (name == "none") return std::shared_ptr<CostModel>();
-  if (name == "analytical") {
-    absl::StatusOr<DeviceSpec> spec = FindDeviceSpec(device);
-    if (!spec.ok()) return WithExitCode(kExitBadInput, spec.status());
-    return std::make_shared<AnalyticalModel>(*spec);
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(name, error);
+  if (name != "analytical" && name != "learned" && !is_folder) {
+    return WithExitCode(kExitWrongUse,
+                        absl::InvalidArgumentError(absl::StrCat(
+                            "--model takes learned, analytical, none or the folder of a trained "
+                            "model; got \"",
+                            name, "\"")));
   }
-  if (name == "learned") {
-    return WithExitCode(
-        kExitBroken, absl::UnavailableError("--model learned: this build has no module "
-                                            "libautotune_torch.so; --model analytical needs none"));
+  absl::StatusOr<DeviceSpec> spec = FindDeviceSpec(device);
+  if (!spec.ok()) return WithExitCode(kExitBadInput, spec.status());
+  if (name == "analytical") return std::make_shared<AnalyticalModel>(*spec);
+  if (name != "learned") return CreateLearnedModel(name, *spec, source);
+  absl::StatusOr<std::string> shipped = FindShippedModel("tile");
+  if (!shipped.ok()) {
+    return WithExitCode(kExitBroken, absl::UnavailableError(absl::StrCat(
+                                         "--model learned: ", shipped.status().message())));
   }
-  return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(absl::StrCat(
-                                         "--model takes analytical or none; got \"", name, "\"")));
+  return CreateLearnedModel(*shipped, *spec, source);
 }
 
 }  // namespace autotune

@@ -1,0 +1,238 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "costmodel/evaluation.h"
+#include "costmodel/model_file.h"
+#include "costmodel/rank_metrics.h"
+#include "costmodel/recorded_examples.h"
+#include "tuner/command_status.h"
+#include "tuner/commands.h"
+#include "tuner/number_options.h"
+#include "tuner/printable.h"
+#include "tuner/text_table.h"
+#include "tuner/training_files.h"
+
+namespace autotune {
+namespace {
+
+constexpr char kExamples[] = R"(
+Examples:
+  autotune evaluate --model model --data recordings/
+  autotune evaluate --model seed1 --model seed2 --model seed3 --data recordings/ --json
+
+Only programs that none of the models was trained or validated on count, unless --all is given. The
+analytical model beside each learned one is fitted on the same training data. Intervals are 95 % of
+bootstrap samples over kernels.)";
+
+struct EvaluateOptions {
+  std::vector<std::string> models;
+  std::vector<std::string> data;
+  bool all = false;
+  bool by_kernel = false;
+  int64_t jobs = 2;
+  int64_t bootstrap = 1000;
+  bool json = false;
+};
+
+// One model on one set of kernels, with the analytical model that it builds on.
+struct Evaluation {
+  std::string model;
+  std::vector<ScoredKernel> learned, analytical;
+};
+
+// Files of programs that no model has seen.
+std::vector<std::string> UnseenFiles(const std::vector<std::string>& files,
+                                     const std::vector<ModelFile>& models) {
+  std::vector<std::string> unseen;
+  for (const std::string& file : files) {
+    const std::string program = ProgramOfFile(file);
+    const bool seen = std::any_of(models.begin(), models.end(), [&](const ModelFile& model) {
+      const auto side = model.split.find(program);
+      return side != model.split.end() && side->second != Side::kTest;
+    });
+    if (!seen) unseen.push_back(file);
+  }
+  return unseen;
+}
+
+absl::StatusOr<Evaluation> Evaluate(const std::string& directory, const ModelFile& model,
+                                    const std::vector<std::string>& files, int jobs) {
+  RecordedDataOptions read;
+  for (const std::string& file : files) read.split[ProgramOfFile(file)] = Side::kTest;
+  read.constants = model.constants;
+  absl::StatusOr<std::unique_ptr<ExampleStore>> store =
+      ExampleStore::Create("/tmp", int64_t{256} << 20);
+  if (!store.ok()) return WithExitCode(kExitBroken, store.status());
+  absl::StatusOr<RecordedData> data = ReadRecordedData(files, read, nullptr, nullptr, store->get());
+  if (!data.ok()) return WithExitCode(kExitBadInput, data.status());
+  absl::StatusOr<std::unique_ptr<Network>> network = RestoreNetwork(model);
+  if (!network.ok()) return network.status();
+  Evaluation evaluation;
+  evaluation.model = directory;
+  absl::StatusOr<std::vector<ScoredKernel>> learned = ScoreStore(network->get(), **store, jobs);
+  if (!learned.ok()) return learned.status();
+  absl::StatusOr<std::vector<ScoredKernel>> analytical = ScoreStore(nullptr, **store, jobs);
+  if (!analytical.ok()) return analytical.status();
+  evaluation.learned = *std::move(learned);
+  evaluation.analytical = *std::move(analytical);
+  return evaluation;
+}
+
+absl::StatusOr<std::vector<Evaluation>> EvaluateAll(const EvaluateOptions& options) {
+  absl::StatusOr<std::vector<std::string>> files = ExpandDataFiles(options.data);
+  if (!files.ok()) return files.status();
+  std::vector<ModelFile> models;
+  for (const std::string& directory : options.models) {
+    absl::StatusOr<ModelFile> model = LoadModel(directory);
+    if (!model.ok()) return WithExitCode(kExitBadInput, model.status());
+    models.push_back(*std::move(model));
+  }
+  if (!options.all) *files = UnseenFiles(*files, models);
+  if (files->empty()) {
+    return WithExitCode(kExitBadInput,
+                        absl::InvalidArgumentError("the models were trained on all programs of the "
+                                                   "data; --all evaluates on these as well"));
+  }
+  std::vector<Evaluation> evaluations;
+  for (size_t i = 0; i < models.size(); ++i) {
+    absl::StatusOr<Evaluation> evaluation =
+        Evaluate(options.models[i], models[i], *files, static_cast<int>(options.jobs));
+    if (!evaluation.ok()) return evaluation.status();
+    evaluations.push_back(*std::move(evaluation));
+  }
+  return evaluations;
+}
+
+std::string Cell(const MetricEstimate& estimate, int digits) {
+  return absl::StrFormat("%.*f [%.*f, %.*f]", digits, estimate.value, digits, estimate.low, digits,
+                         estimate.high);
+}
+
+void AddMetricsRow(const std::string& name, const ModelMetrics& metrics, TextTable* table) {
+  table->Row({name, FormatCount(metrics.kernels), FormatCount(metrics.configs),
+              Cell(metrics.kendall_tau, 3), Cell(metrics.tile_size_ape, 2),
+              absl::StrFormat("%.2f", metrics.program_ape_median.value),
+              absl::StrFormat("%.1f / %.1f / %.1f", metrics.top1.value, metrics.top5.value,
+                              metrics.top10.value),
+              Cell(metrics.mape, 1)});
+}
+
+TextTable MetricsTable(const std::string& title) {
+  using Align = TextTable::Align;
+  TextTable table;
+  table.Column(title, Align::kLeft);
+  for (const char* column :
+       {"kernels", "configs", "tau", "APE %", "median", "top-1/5/10 %", "MAPE %"}) {
+    table.Column(column);
+  }
+  return table;
+}
+
+std::map<std::string, std::vector<ScoredKernel>> ByProgram(
+    const std::vector<ScoredKernel>& kernels) {
+  std::map<std::string, std::vector<ScoredKernel>> programs;
+  for (const ScoredKernel& kernel : kernels) {
+    programs[absl::StrCat(kernel.info.program, " ", kernel.info.device)].push_back(kernel);
+  }
+  return programs;
+}
+
+void PrintText(const EvaluateOptions& options, const std::vector<Evaluation>& evaluations,
+               std::ostream& out) {
+  const auto samples = static_cast<int>(options.bootstrap);
+  TextTable total = MetricsTable("model");
+  for (const Evaluation& evaluation : evaluations) {
+    AddMetricsRow(evaluation.model, SummarizeScores(evaluation.learned, samples, 1), &total);
+    AddMetricsRow(" analytical", SummarizeScores(evaluation.analytical, samples, 1), &total);
+  }
+  out << total.ToString();
+  for (const Evaluation& evaluation : evaluations) {
+    TextTable table = MetricsTable(evaluation.model);
+    const auto analytical = ByProgram(evaluation.analytical);
+    for (const auto& [program, kernels] : ByProgram(evaluation.learned)) {
+      AddMetricsRow(program, SummarizeScores(kernels, 0, 1), &table);
+      AddMetricsRow(" analytical", SummarizeScores(analytical.at(program), 0, 1), &table);
+    }
+    out << "\n" << table.ToString();
+  }
+}
+
+nlohmann::json KernelsToJson(const Evaluation& evaluation) {
+  nlohmann::json kernels = nlohmann::json::array();
+  for (size_t i = 0; i < evaluation.learned.size(); ++i) {
+    const ScoredKernel& learned = evaluation.learned[i];
+    const ScoredKernel& analytical = evaluation.analytical[i];
+    kernels.push_back({{"program", learned.info.program},
+                       {"kernel", learned.info.kernel},
+                       {"device", learned.info.device},
+                       {"learned", ToJson(SummarizeScores({&learned, 1}, 0, 1))},
+                       {"analytical", ToJson(SummarizeScores({&analytical, 1}, 0, 1))}});
+  }
+  return kernels;
+}
+
+nlohmann::json EvaluationToJson(const EvaluateOptions& options, const Evaluation& evaluation) {
+  const auto samples = static_cast<int>(options.bootstrap);
+  nlohmann::json programs = nlohmann::json::object();
+  const auto analytical = ByProgram(evaluation.analytical);
+  for (const auto& [program, kernels] : ByProgram(evaluation.learned)) {
+    programs[program] = {
+        {"learned", ToJson(SummarizeScores(kernels, samples, 1))},
+        {"analytical", ToJson(SummarizeScores(analytical.at(program), samples, 1))}};
+  }
+  nlohmann::json result = {
+      {"model", evaluation.model},
+      {"learned", ToJson(SummarizeScores(evaluation.learned, samples, 1))},
+      {"analytical", ToJson(SummarizeScores(evaluation.analytical, samples, 1))},
+      {"programs", std::move(programs)}};
+  if (options.by_kernel) result["kernels"] = KernelsToJson(evaluation);
+  return result;
+}
+
+int RunEvaluate(const EvaluateOptions& options, CommandContext& context) {
+  const absl::StatusOr<std::vector<Evaluation>> evaluations = EvaluateAll(options);
+  if (!evaluations.ok()) return context.Fail(evaluations.status());
+  if (!options.json) {
+    PrintText(options, *evaluations, context.out);
+    return kExitDone;
+  }
+  nlohmann::json document = {{"evaluations", nlohmann::json::array()}};
+  for (const Evaluation& evaluation : *evaluations) {
+    document["evaluations"].push_back(EvaluationToJson(options, evaluation));
+  }
+  context.out << DumpJson(document) << "\n";
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddEvaluateCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* command =
+      app.add_subcommand("evaluate", "Judge trained cost models on recordings they have not seen");
+  auto options = std::make_shared<EvaluateOptions>();
+  command->add_option("--model", options->models, "The folder of a model; may be repeated")
+      ->required()
+      ->allow_extra_args(false);
+  command->add_option("--data", options->data, "Recordings, or folders of them")->required();
+  command->add_flag("--all", options->all, "Also programs that a model was trained on");
+  command->add_flag("--by-kernel", options->by_kernel, "Every kernel by itself (with --json)");
+  AddNumber(*command, "--bootstrap", options->bootstrap, {0, 100000},
+            "Samples for the intervals; 0 for none")
+      ->capture_default_str();
+  AddNumber(*command, "--jobs", options->jobs, {1, 256}, "Threads")->capture_default_str();
+  command->add_flag("--json", options->json, "One JSON document on standard output");
+  command->footer(kExamples);
+  command->callback([options, &context] { context.exit_code = RunEvaluate(*options, context); });
+}
+
+}  // namespace autotune

@@ -1,0 +1,263 @@
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "costmodel/model_file.h"
+#include "costmodel/network_json.h"
+#include "costmodel/recorded_examples.h"
+#include "costmodel/trainer.h"
+#include "hardware/atomic_file.h"
+#include "tuner/command_status.h"
+#include "tuner/commands.h"
+#include "tuner/interrupt.h"
+#include "tuner/number_options.h"
+#include "tuner/text_table.h"
+#include "tuner/training_files.h"
+
+namespace autotune {
+namespace {
+
+constexpr char kExamples[] = R"(
+Examples:
+  autotune train --data recordings/ --out model
+  autotune train --data recordings/ --out model --config small.json --seed 3 --test vgg16,wav2vec2
+  autotune tune program.hlo --model model --recording recordings/vgg16.v3.rec --budget 20
+
+Data sets are split by program: the programs in --test, or --test-share of them, are never trained
+on. Goes on where an interrupted call with the same options stopped. --config takes hyper-parameters
+as JSON, all of them optional: {"epochs": 60, "network": {"hidden": 64, "members": 3, ...}, "step":
+{"loss": "logistic", ...}}; DIR/training.json shows all of them with the curves of the training.)";
+
+struct TrainOptions {
+  std::vector<std::string> data;
+  std::string task = "tile";
+  std::string out;
+  std::string config;
+  std::vector<std::string> test;
+  double test_share = 0.15;
+  double validation_share = 0.15;
+  double training_share = 1;
+  uint64_t seed = 1;
+  int64_t jobs = 2;
+  int64_t memory_mb = 1024;
+  bool quiet = false;
+};
+
+// Everything that a training works with.
+struct Setup {
+  TrainerOptions trainer;
+  RecordedData data;
+  std::unique_ptr<ExampleStore> training, validation, test;
+};
+
+absl::Status ReadConfig(const std::string& path, TrainerOptions* options) {
+  if (path.empty()) return absl::OkStatus();
+  absl::StatusOr<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return WithExitCode(kExitBadInput, text.status());
+  const nlohmann::json json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) {
+    return WithExitCode(kExitBadInput,
+                        absl::InvalidArgumentError(absl::StrCat(path, " is no JSON")));
+  }
+  absl::Status status = UpdateFromJson(json, options);
+  if (status.ok()) return status;
+  return WithExitCode(kExitBadInput,
+                      absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message())));
+}
+
+absl::Status ReadData(const TrainOptions& options, Setup* setup) {
+  absl::StatusOr<std::vector<std::string>> files = ExpandDataFiles(options.data);
+  if (!files.ok()) return files.status();
+  std::vector<std::string> programs;
+  for (const std::string& file : *files) programs.push_back(ProgramOfFile(file));
+  RecordedDataOptions read;
+  read.split = SplitPrograms(programs, {options.test.begin(), options.test.end()},
+                             options.validation_share, options.test_share, options.seed);
+  read.training_share = options.training_share;
+  const int64_t bytes = options.memory_mb << 20;
+  for (auto* store : {&setup->training, &setup->validation, &setup->test}) {
+    const bool large = store == &setup->training;
+    absl::StatusOr<std::unique_ptr<ExampleStore>> created =
+        ExampleStore::Create(options.out, large ? bytes / 2 : bytes / 4);
+    if (!created.ok()) return WithExitCode(kExitBroken, created.status());
+    *store = *std::move(created);
+  }
+  absl::StatusOr<RecordedData> data = ReadRecordedData(*files, read, setup->training.get(),
+                                                       setup->validation.get(), setup->test.get());
+  if (!data.ok()) return WithExitCode(kExitBadInput, data.status());
+  setup->data = *std::move(data);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Setup> Prepare(const TrainOptions& options) {
+  if (options.task != "tile" && options.task != "fusion") {
+    return WithExitCode(kExitWrongUse,
+                        absl::InvalidArgumentError(absl::StrCat(
+                            "--task takes tile or fusion; got \"", options.task, "\"")));
+  }
+  std::error_code error;
+  std::filesystem::create_directories(options.out, error);
+  if (error) {
+    return WithExitCode(kExitBroken, absl::UnavailableError(absl::StrCat(
+                                         "cannot make ", options.out, ": ", error.message())));
+  }
+  Setup setup;
+  TrainerOptions& trainer = setup.trainer;
+  trainer.network.seed = options.seed;
+  trainer.network.members = 3;
+  // An absolute time is what the fusion task is about.
+  if (options.task == "fusion") trainer.step.loss = Loss::kSquaredError;
+  if (absl::Status status = ReadConfig(options.config, &trainer); !status.ok()) return status;
+  if (absl::Status status = ReadData(options, &setup); !status.ok()) return status;
+  trainer.network.opcodes = TileFeatureSchema().opcodes;
+  trainer.jobs = static_cast<int>(options.jobs);
+  trainer.checkpoint = absl::StrCat(options.out, "/checkpoint.bin");
+  trainer.data_fingerprint = setup.data.fingerprint;
+  return setup;
+}
+
+std::string Describe(const ExampleStore& store) {
+  int64_t configs = 0;
+  for (int64_t i = 0; i < store.size(); ++i) configs += store.info(i).configs;
+  return absl::StrCat(FormatCount(store.size()), " kernels with ", FormatCount(configs),
+                      " configurations");
+}
+
+nlohmann::json DataToJson(const Setup& setup) {
+  nlohmann::json result = {{"duplicates_left_out", setup.data.duplicates}};
+  for (const auto& [name, store] :
+       {std::pair("training", setup.training.get()),
+        std::pair("validation", setup.validation.get()), std::pair("test", setup.test.get())}) {
+    int64_t configs = 0;
+    for (int64_t i = 0; i < store->size(); ++i) configs += store->info(i).configs;
+    result[name] = {{"kernels", store->size()}, {"configs", configs}};
+  }
+  return result;
+}
+
+std::string QualityLine(const std::string& what, const RankingQuality& quality) {
+  return absl::StrFormat("%-24s tau %6.3f   APE %7.2f %%   top-1 %7.2f %%   MAPE %7.2f %%\n", what,
+                         quality.kendall_tau, quality.tile_size_ape, 100 * quality.top1_error,
+                         quality.mape);
+}
+
+// Writes the model and prints how good it is on both sides that it was not trained on.
+absl::Status Finish(const TrainOptions& options, const Setup& setup, const TrainingResult& result,
+                    double seconds, CommandContext& context) {
+  ModelFile model;
+  model.task = options.task;
+  model.schema = TileFeatureSchema();
+  model.network = result.network->options();
+  model.constants = setup.data.constants;
+  model.split = setup.data.split;
+  model.data_fingerprint = absl::StrCat(absl::Hex(setup.data.fingerprint, absl::kZeroPad16));
+  model.data = DataToJson(setup);
+  model.training = ToJson(setup.trainer);
+  model.training["best_epoch"] = result.best_epoch;
+  model.weights = result.network->Save(/*with_optimizer=*/false);
+  for (const auto& [name, store] :
+       {std::pair("validation", setup.validation.get()), std::pair("test", setup.test.get())}) {
+    absl::StatusOr<RankingQuality> learned = AssessNetwork(*result.network, *store, 1);
+    absl::StatusOr<RankingQuality> base = AssessBase(*store);
+    if (!learned.ok()) return learned.status();
+    if (!base.ok()) return base.status();
+    model.metrics[name] = {{"learned", ToJson(*learned)}, {"analytical", ToJson(*base)}};
+    if (store->size() == 0) continue;
+    context.out << QualityLine(absl::StrCat(name, ", learned"), *learned)
+                << QualityLine(absl::StrCat(name, ", analytical"), *base);
+  }
+  nlohmann::json curves = nlohmann::json::array();
+  for (const EpochReport& report : result.epochs) curves.push_back(ToJson(report));
+  const nlohmann::json report = {{"options", model.training},
+                                 {"data", model.data},
+                                 {"metrics", model.metrics},
+                                 {"seconds", seconds},
+                                 {"epochs", curves}};
+  if (absl::Status status = SaveModel(model, options.out); !status.ok()) return status;
+  context.out << options.out << ": " << FormatCount(result.network->ParameterCount())
+              << " parameters, " << FormatCount(static_cast<int64_t>(model.weights.size()))
+              << " bytes\n";
+  return WriteFileAtomically(absl::StrCat(options.out, "/training.json"), report.dump(1) + "\n");
+}
+
+int RunTrain(const TrainOptions& options, CommandContext& context) {
+  InstallInterruptHandler();
+  const absl::Time start = absl::Now();
+  absl::StatusOr<Setup> setup = Prepare(options);
+  if (!setup.ok()) return context.Fail(setup.status());
+  if (!options.quiet) {
+    context.err << "training on " << Describe(*setup->training) << "; validation on "
+                << Describe(*setup->validation) << "; test on " << Describe(*setup->test) << "\n";
+  }
+  absl::StatusOr<TrainingResult> result = TrainNetwork(
+      *setup->training, *setup->validation, setup->trainer, [&](const EpochReport& report) {
+        if (!options.quiet) {
+          context.err << absl::StrFormat(
+                             "epoch %3d of %d  loss %.4f  validation: tau %.3f  APE %.2f %%  MAPE "
+                             "%.1f %%%s\n",
+                             report.epoch, setup->trainer.epochs, report.loss,
+                             report.validation.kendall_tau, report.validation.tile_size_ape,
+                             report.validation.mape, report.best ? "  *" : "")
+                      << std::flush;
+        }
+        return !InterruptRequested();
+      });
+  if (!result.ok()) return context.Fail(result.status());
+  if (result->interrupted) {
+    context.err << "interrupted; the same command goes on where this one stopped\n";
+    return kExitInterrupted;
+  }
+  const absl::Status status =
+      Finish(options, *setup, *result, absl::ToDoubleSeconds(absl::Now() - start), context);
+  if (!status.ok()) return context.Fail(status);
+  std::error_code ignored;
+  std::filesystem::remove(setup->trainer.checkpoint, ignored);
+  return kExitDone;
+}
+
+}  // namespace
+
+void AddTrainCommand(CLI::App& app, CommandContext& context) {
+  CLI::App* command = app.add_subcommand("train", "Train a cost model on recordings");
+  auto options = std::make_shared<TrainOptions>();
+  command->add_option("--data", options->data, "Recordings, or folders of them")->required();
+  command
+      ->add_option("--task", options->task,
+                   "tile: the order of a kernel's configurations; "
+                   "fusion: absolute times")
+      ->capture_default_str();
+  command->add_option("--out", options->out, "The folder of the model")->required();
+  command->add_option("--config", options->config, "Hyper-parameters, a JSON file");
+  command->add_option("--test", options->test, "Programs that are not trained on")->delimiter(',');
+  AddNumber(*command, "--test-share", options->test_share, kShareRange,
+            "The same, as a share of all programs")
+      ->capture_default_str();
+  AddNumber(*command, "--validation-share", options->validation_share, kShareRange,
+            "Share of the programs that decide when to stop")
+      ->capture_default_str();
+  AddNumber(*command, "--training-share", options->training_share, kShareRange,
+            "Train on this share of the kernels only, for learning curves")
+      ->capture_default_str();
+  AddNumber(*command, "--seed", options->seed, kSeedRange, "Of the split and of the network")
+      ->capture_default_str();
+  AddNumber(*command, "--jobs", options->jobs, {1, 256}, "Threads")->capture_default_str();
+  AddNumber(*command, "--memory-mb", options->memory_mb, {1, 1 << 20},
+            "Memory for examples; the rest is on disk")
+      ->capture_default_str();
+  command->add_flag("--quiet", options->quiet, "No progress");
+  command->footer(kExamples);
+  command->callback([options, &context] { context.exit_code = RunTrain(*options, context); });
+}
+
+}  // namespace autotune

@@ -1,0 +1,18 @@
+#ifndef AUTOTUNE_TUNER_TRAINING_FILES_H_
+#define AUTOTUNE_TUNER_TRAINING_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace autotune {
+
+// Files as they are, and of each folder all files that end in .rec, in the order of their names.
+// Errors carry their exit code: NotFound for a path that is not there and for a folder without one.
+absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::string> paths);
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_TUNER_TRAINING_FILES_H_
