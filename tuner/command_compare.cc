@@ -99,13 +99,13 @@ absl::StatusOr<CompareInput> LoadInput(const CompareOptions& options) {
 
 // One model for each name in the methods.
 absl::StatusOr<std::vector<std::pair<std::string, std::shared_ptr<CostModel>>>> CreateModels(
-    const std::vector<SearchMethod>& methods, const std::string& device) {
+    const std::vector<SearchMethod>& methods, const std::string& device, TimeSource source) {
   std::vector<std::pair<std::string, std::shared_ptr<CostModel>>> models;
   for (const SearchMethod& method : methods) {
     const bool known = std::any_of(models.begin(), models.end(),
                                    [&](const auto& model) { return model.first == method.model; });
     if (method.model.empty() || known) continue;
-    absl::StatusOr<std::shared_ptr<CostModel>> model = CreateModel(method.model, device);
+    absl::StatusOr<std::shared_ptr<CostModel>> model = CreateModel(method.model, device, source);
     if (!model.ok()) return model.status();
     if (*model == nullptr) {
       return WithExitCode(kExitWrongUse,
@@ -145,7 +145,8 @@ absl::StatusOr<ComparisonReport> Compare(const CompareOptions& options,
   absl::StatusOr<CompareInput> input = LoadInput(options);
   if (!input.ok()) return input.status();
   const std::string device = input->replay->capabilities().device;
-  auto models = CreateModels(*methods, device);
+  auto models =
+      CreateModels(*methods, device, input->replay->capabilities().time_source);
   if (!models.ok()) return models.status();
   std::vector<NamedModel> named;
   for (const auto& [name, model] : *models) named.push_back({name, model.get()});

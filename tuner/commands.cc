@@ -117,6 +117,8 @@ void AddCommands(CLI::App& app, CommandContext& context) {
   AddApplyCommand(app, context);
   AddInspectCommand(app, context);
   AddCompareCommand(app, context);
+  AddTrainCommand(app, context);
+  AddEvaluateCommand(app, context);
   AddCheckCommand(app, context);
   AddConvertCommand(app, context);
   AddRecordCommand(app, context);

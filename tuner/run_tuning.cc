@@ -153,7 +153,8 @@ absl::Status TuningCommand::LoadInputs() {
 
 absl::Status TuningCommand::LoadModels() {
   const std::string device = backend_.backend->capabilities().device;
-  absl::StatusOr<std::shared_ptr<CostModel>> model = CreateModel(options_.model, device);
+  absl::StatusOr<std::shared_ptr<CostModel>> model =
+      CreateModel(options_.model, device, backend_.backend->capabilities().time_source);
   if (!model.ok()) return model.status();
   model_ = *std::move(model);
   baseline_ = model_;
