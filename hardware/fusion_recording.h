@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -67,6 +68,8 @@ class FusionRecording {
                                                int64_t* cut_off = nullptr);
 
   const FusionOrigin& origin() const { return origin_; }
+  // The compiler's version is known once it has compiled something.
+  void set_versions(std::string versions) { origin_.versions = std::move(versions); }
   const std::vector<FusionEntry>& entries() const { return entries_; }
   const std::vector<FusionRecordedKernel>& kernels() const { return kernels_; }
 

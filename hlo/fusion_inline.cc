@@ -117,4 +117,10 @@ absl::StatusOr<std::unique_ptr<HloModule>> InlineCalls(const HloModule& module) 
   return HloModule::FromProto(proto);
 }
 
+absl::StatusOr<FusionGraph> InlinedFusionGraph(const HloModule& module) {
+  absl::StatusOr<std::unique_ptr<HloModule>> inlined = InlineCalls(module);
+  if (!inlined.ok()) return inlined.status();
+  return FusionGraph::Create(*std::move(inlined));
+}
+
 }  // namespace autotune

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "hlo/fusion_graph.h"
 #include "hlo/module.h"
 
 namespace autotune {
@@ -16,6 +17,10 @@ namespace autotune {
 //
 // Computes the same. InvalidArgument for a scheduled module.
 absl::StatusOr<std::unique_ptr<HloModule>> InlineCalls(const HloModule& module);
+
+// The fusion graph of a program with its calls put in place: what configurations of the program
+// (cuts by number) refer to. Errors as InlineCalls and FusionGraph::Create have them.
+absl::StatusOr<FusionGraph> InlinedFusionGraph(const HloModule& module);
 
 }  // namespace autotune
 

@@ -10,6 +10,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "search/fusion_space.h"
+#include "tests/search/testing_fusion.h"
 #include "tests/search/testing_spaces.h"
 
 namespace autotune::testing {
@@ -36,6 +38,10 @@ std::unique_ptr<SearchSpace> MakeSpace(const std::string& name) {
       configs.emplace_back(decision);
     }
     return std::make_unique<RecordedSpace>(std::move(configs));
+  }
+  if (name == "fusion") {
+    static const FusionGraph& graph = *new FusionGraph(LayeredGraph(1));
+    return *FusionSpace::Create(&graph, {0, 1, 2, 4, 5, 6, 8});
   }
   return std::make_unique<RecordedSpace>(std::vector<Config>{Tile({}, {7})});  // "single"
 }
@@ -145,7 +151,7 @@ TEST_P(SearchSpaceTest, DoesNotContainStrangers) {
 
 INSTANTIATE_TEST_SUITE_P(Spaces, SearchSpaceTest,
                          ::testing::Values("tile", "tight_tile", "recorded", "opaque", "fusions",
-                                           "single"),
+                                           "fusion", "single"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

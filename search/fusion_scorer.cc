@@ -1,0 +1,245 @@
+#include "search/fusion_scorer.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "hardware/measurement.h"
+#include "hlo/cost_analysis.h"
+#include "hlo/kernel_kind.h"
+
+namespace autotune {
+namespace {
+
+constexpr size_t kMaxStates = 64;
+// A state this many cuts away is kept and copied instead of being moved.
+constexpr int kFarAway = 6;
+constexpr double kKernelCycles = 463;  // as EstimateConstants::fixed_cycles
+constexpr double kTranscendentalCycles = 8;
+
+uint64_t Mix(uint64_t x) {  // SplitMix64's finisher
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+int Distance(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
+  int distance = 0;
+  for (size_t i = 0; i < a.size(); ++i) distance += std::popcount(a[i] ^ b[i]);
+  return distance;
+}
+
+// Whether every kernel makes the value for itself.
+bool MadeAnywhere(const HloInstruction& instruction) {
+  return instruction.opcode() == HloOpcode::kIota ||
+         instruction.opcode() == HloOpcode::kBroadcast || !instruction.shape().IsArray() ||
+         instruction.shape().ElementsIn() <= 1;
+}
+
+}  // namespace
+
+struct FusionScorer::State {
+  std::vector<uint64_t> cuts;
+  FusionGroups groups;
+  std::vector<double> seconds;  // by root, of one execution of the program
+  double total = 0;
+};
+
+FusionScorer::FusionScorer(const FusionGraph* graph, FusionOutline outline,
+                           const DeviceSpec& device)
+    : graph_(graph), outline_(std::move(outline)), device_(device) {
+  const CostAnalysis analysis(graph->module());
+  const double lanes =
+      static_cast<double>(device.vector_lanes * device.vector_sublanes) * device.clock_hz;
+  first_operand_.push_back(0);
+  for (int32_t i = 0; i < graph->node_count(); ++i) {
+    const FusionNode& node = graph->nodes()[static_cast<size_t>(i)];
+    const HloInstruction& instruction = *node.instruction;
+    NodeCost cost;
+    const Cost& work = analysis.Of(instruction);
+    cost.product = IsContraction(instruction.opcode());
+    if (!node.free) {
+      cost.compute_seconds =
+          cost.product ? work.flops / device.bf16_flops_per_second
+                       : (work.flops + kTranscendentalCycles * work.transcendentals) / lanes;
+      if (!outline_.absent[static_cast<size_t>(i)]) cost.hash = Mix(static_cast<uint64_t>(i) + 1);
+    }
+    if (!node.free || !MadeAnywhere(instruction)) {
+      cost.bytes = static_cast<double>(instruction.shape().ByteSize());
+    }
+    costs_.push_back(cost);
+    for (int32_t operand : graph->Operands(i)) {
+      operand_edges_.push_back(graph->EdgeBetween(operand, i));
+    }
+    first_operand_.push_back(operand_edges_.size());
+  }
+  absl::MutexLock lock(&mutex_);
+  states_.push_back({std::vector<uint64_t>(static_cast<size_t>(graph->edge_count()) / 64 + 1),
+                     FusionGroups(graph_, &outline_), std::vector<double>(costs_.size(), 0.0), 0});
+  Rescore(&states_.front());
+}
+
+FusionScorer::~FusionScorer() = default;
+
+FusionScorer::GroupCost FusionScorer::CostOf(const FusionGroups& groups, int32_t root) const {
+  ++scored_groups_;
+  GroupCost cost;
+  double compute = 0, bytes = 0;
+  absl::InlinedVector<int32_t, 64> read;
+  for (int32_t member : groups.Members(root)) {
+    const auto m = static_cast<size_t>(member);
+    compute += costs_[m].compute_seconds;
+    cost.hash += costs_[m].hash;
+    cost.product |= costs_[m].product;
+    if (groups.Home(member) == root) bytes += costs_[m].bytes;
+    const absl::Span<const int32_t> operands = graph_->Operands(member);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const int32_t edge = operand_edges_[first_operand_[m] + i];
+      const auto o = static_cast<size_t>(operands[i]);
+      if (costs_[o].bytes == 0) continue;
+      const FusionGroups::Roots& of = groups.GroupsOf(operands[i]);
+      const bool inside = edge >= 0 && outline_.fused[static_cast<size_t>(edge)] &&
+                          !groups.IsCut(edge) && std::binary_search(of.begin(), of.end(), root);
+      if (!inside) read.push_back(operands[i]);
+    }
+  }
+  std::sort(read.begin(), read.end());
+  read.erase(std::unique(read.begin(), read.end()), read.end());
+  for (int32_t operand : read) bytes += costs_[static_cast<size_t>(operand)].bytes;
+  cost.seconds =
+      std::max(compute, bytes / device_.hbm_bytes_per_second) + kKernelCycles / device_.clock_hz;
+  return cost;
+}
+
+double FusionScorer::SecondsOf(const FusionGroups& groups, int32_t root) const {
+  if (groups.Members(root).empty()) return 0;
+  const GroupCost cost = CostOf(groups, root);
+  const auto known = known_.find(cost.hash);
+  const double once =
+      known != known_.end() ? known->second : cost.seconds * factor_[cost.product ? 1 : 0];
+  return once * static_cast<double>(graph_->nodes()[static_cast<size_t>(root)].executions);
+}
+
+void FusionScorer::Rescore(State* state) const {
+  std::fill(state->seconds.begin(), state->seconds.end(), 0.0);
+  state->total = 0;
+  for (int32_t root = 0; root < graph_->node_count(); ++root) {
+    const double seconds = SecondsOf(state->groups, root);
+    state->seconds[static_cast<size_t>(root)] = seconds;
+    state->total += seconds;
+  }
+}
+
+void FusionScorer::MoveTo(const std::vector<uint64_t>& cuts, State* state) const {
+  std::vector<int32_t> flips;
+  for (size_t word = 0; word < cuts.size(); ++word) {
+    for (uint64_t different = cuts[word] ^ state->cuts[word]; different != 0;
+         different &= different - 1) {
+      flips.push_back(static_cast<int32_t>(word * 64) + std::countr_zero(different));
+    }
+  }
+  if (flips.empty()) return;
+  state->cuts = cuts;
+  state->groups.Flip(flips);
+  for (int32_t root : state->groups.changed()) {
+    double& seconds = state->seconds[static_cast<size_t>(root)];
+    const double before = seconds;
+    seconds = SecondsOf(state->groups, root);
+    state->total += seconds - before;
+  }
+}
+
+FusionScorer::State& FusionScorer::Nearest(const std::vector<uint64_t>& cuts) const {
+  auto nearest = states_.begin();
+  int distance = std::numeric_limits<int>::max();
+  for (auto it = states_.begin(); it != states_.end() && distance > 1; ++it) {
+    const int other = Distance(it->cuts, cuts);
+    if (other < distance) {
+      distance = other;
+      nearest = it;
+    }
+  }
+  if (distance > kFarAway && states_.size() < kMaxStates) {
+    states_.push_front(*nearest);
+  } else {
+    states_.splice(states_.begin(), states_, nearest);
+  }
+  return states_.front();
+}
+
+std::vector<uint64_t> FusionScorer::BitsOf(const Config& config) const {
+  std::vector<uint64_t> bits(static_cast<size_t>(graph_->edge_count()) / 64 + 1);
+  for (int64_t cut : config.fusion()->cuts) {
+    bits[static_cast<size_t>(cut) / 64] |= uint64_t{1} << (cut % 64);
+  }
+  return bits;
+}
+
+double FusionScorer::ScoreOf(const Config& config) const {
+  if (config.fusion() == nullptr) return std::numeric_limits<double>::infinity();
+  const std::vector<uint64_t> bits = BitsOf(config);
+  State& state = Nearest(bits);
+  MoveTo(bits, &state);
+  // Rounded, so that it does not depend on the way by which the sum came about.
+  return std::round(std::log(std::max(1e-12, state.total + offset_)) * 1e9) * 1e-9;
+}
+
+std::vector<double> FusionScorer::Score(absl::Span<const Config> configs) const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<double> scores;
+  scores.reserve(configs.size());
+  for (const Config& config : configs) scores.push_back(ScoreOf(config));
+  return scores;
+}
+
+double FusionScorer::ScoreMove(const Config& /*base*/, const Config& move) const {
+  absl::MutexLock lock(&mutex_);
+  return ScoreOf(move);
+}
+
+void FusionScorer::Learn(const std::vector<TimedKernel>& kernels, double default_seconds) {
+  absl::MutexLock lock(&mutex_);
+  for (const TimedKernel& kernel : kernels) {
+    uint64_t hash = 0;
+    for (int32_t node : kernel.nodes) hash += costs_[static_cast<size_t>(node)].hash;
+    if (hash != 0) known_[hash] = kernel.seconds;
+  }
+  FusionGroups groups(graph_, &outline_);
+  std::vector<double> ratios[2];
+  for (int32_t root = 0; root < graph_->node_count(); ++root) {
+    if (groups.Members(root).empty()) continue;
+    const GroupCost cost = CostOf(groups, root);
+    const auto known = known_.find(cost.hash);
+    if (known != known_.end()) ratios[cost.product ? 1 : 0].push_back(known->second / cost.seconds);
+  }
+  for (int kind : {0, 1}) {
+    if (!ratios[kind].empty()) factor_[kind] = MedianOf(ratios[kind]);
+  }
+  for (State& state : states_) Rescore(&state);
+  if (default_seconds > 0) {
+    const std::vector<uint64_t> none(states_.front().cuts.size());
+    State& state = Nearest(none);
+    MoveTo(none, &state);
+    offset_ = default_seconds - state.total;
+  }
+  ++version_;
+}
+
+std::vector<FusionScorer::Group> FusionScorer::GroupsUnder(const Config& config) const {
+  absl::MutexLock lock(&mutex_);
+  const std::vector<uint64_t> bits = BitsOf(config);
+  State& state = Nearest(bits);
+  MoveTo(bits, &state);
+  std::vector<Group> result;
+  for (int32_t root = 0; root < graph_->node_count(); ++root) {
+    if (state.groups.Members(root).empty()) continue;
+    Group group{root, state.groups.Members(root), state.seconds[static_cast<size_t>(root)]};
+    std::sort(group.nodes.begin(), group.nodes.end());
+    result.push_back(std::move(group));
+  }
+  return result;
+}
+
+}  // namespace autotune

@@ -1,0 +1,106 @@
+#ifndef AUTOTUNE_SEARCH_FUSION_SCORER_H_
+#define AUTOTUNE_SEARCH_FUSION_SCORER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "hardware/device_spec.h"
+#include "hlo/fusion_graph.h"
+#include "hlo/fusion_realised.h"
+#include "search/candidate_scorer.h"
+#include "search/fusion_groups.h"
+
+namespace autotune {
+
+// A kernel whose time is known, as the nodes in it, in seconds of one execution.
+struct TimedKernel {
+  std::vector<int32_t> nodes;
+  double seconds = 0;
+};
+
+// Scores fusion configurations of a whole program by an analytical model: the natural logarithm of
+// the sum of its kernels' times in seconds. A kernel takes the longer of its arithmetic (products
+// at the matrix units' peak, other operations at one a lane and cycle, transcendental ones eight)
+// and of its traffic (each value that it reads or writes once, at the published bandwidth), and a
+// fixed time. Fusing saves the traffic between two kernels; it may repeat arithmetic.
+//
+// Kernels whose time is known by Learn take that time; the model's factor for the others is fitted
+// to it.
+//
+// Incremental: keeps the groups of configurations that it scored lately and re-scores of the
+// closest one only the groups that differ. Thread-safe; callers wait for each other.
+class FusionScorer final : public CandidateScorer {
+ public:
+  // Without an outline of a compilation: PredictOutline. The graph must outlive the scorer.
+  FusionScorer(const FusionGraph* graph, FusionOutline outline, const DeviceSpec& device);
+  ~FusionScorer() override;
+
+  std::vector<double> Score(absl::Span<const Config> configs) const override;
+  double ScoreMove(const Config& base, const Config& move) const override;
+  int64_t version() const override { return version_; }
+
+  // Takes up what was compiled: kernels with their times, and the time of the whole program
+  // without cuts (0: not known), which makes up for what the model does not see.
+  void Learn(const std::vector<TimedKernel>& kernels, double default_seconds);
+
+  // A group as it is under `config`, with its time in one execution of the program, in seconds.
+  struct Group {
+    int32_t root = 0;
+    std::vector<int32_t> nodes;  // ascending
+    double seconds = 0;
+  };
+  // All groups, by root.
+  std::vector<Group> GroupsUnder(const Config& config) const;
+
+  // How many groups were scored so far: for tests of what is incremental.
+  int64_t scored_groups() const { return scored_groups_; }
+
+ private:
+  struct State;
+  struct NodeCost {
+    double compute_seconds = 0;
+    double bytes = 0;  // of the value, where it takes memory traffic
+    bool product = false;
+    uint64_t hash = 0;  // 0: not part of a kernel's identity
+  };
+  struct GroupCost {
+    double seconds = 0;  // of one execution, by the model alone
+    uint64_t hash = 0;
+    bool product = false;
+  };
+
+  GroupCost CostOf(const FusionGroups& groups, int32_t root) const;
+  double SecondsOf(const FusionGroups& groups, int32_t root) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  State& Nearest(const std::vector<uint64_t>& cuts) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void MoveTo(const std::vector<uint64_t>& cuts, State* state) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Rescore(State* state) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  double ScoreOf(const Config& config) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<uint64_t> BitsOf(const Config& config) const;
+
+  const FusionGraph* graph_;
+  const FusionOutline outline_;
+  const DeviceSpec device_;
+  std::vector<NodeCost> costs_;
+  std::vector<int32_t> operand_edges_;  // beside the graph's operands: the edge, or -1
+  std::vector<size_t> first_operand_;
+  std::atomic<int64_t> version_ = 0;
+  mutable std::atomic<int64_t> scored_groups_ = 0;
+
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<uint64_t, double> known_ ABSL_GUARDED_BY(mutex_);  // by nodes' hash
+  double factor_[2] ABSL_GUARDED_BY(mutex_) = {1, 1};  // without and with products
+  double offset_ ABSL_GUARDED_BY(mutex_) = 0;
+  mutable std::list<State> states_ ABSL_GUARDED_BY(mutex_);  // used last first
+};
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_SEARCH_FUSION_SCORER_H_
