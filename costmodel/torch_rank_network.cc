@@ -96,7 +96,8 @@ void RankNetworkImpl::MakeReduction() {
   }
   const bool whole = options_.static_features == NetworkOptions::StaticFeatures::kKernel;
   kernel_output_ = register_module(
-      "kernel_output", torch::nn::Linear(reduced + (whole ? options_.kernel_features : 0), hidden));
+      "kernel_output", torch::nn::Linear(reduced + (whole ? options_.kernel_features : 0),
+                                         options_.kernel_embedding));
 }
 
 void RankNetworkImpl::MakeJoin() {
