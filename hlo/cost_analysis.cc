@@ -11,6 +11,9 @@ namespace {
 // The index table of a tuple holds a pointer an element.
 constexpr double kPointerBytes = 8;
 
+// Before the elements of an array with dynamic extents stand the extents.
+constexpr double kExtentBytes = 4;
+
 bool HasLayouts(const Shape& shape) {
   if (shape.IsTuple()) return absl::c_all_of(shape.tuple_shapes(), HasLayouts);
   return !shape.IsArray() || shape.has_layout();
@@ -29,7 +32,9 @@ Cost& Cost::operator+=(const Cost& other) {
 double CostBytes(const Shape& shape) {
   if (!HasLayouts(shape)) return 0;
   if (shape.IsTuple()) return kPointerBytes * static_cast<double>(shape.tuple_shapes().size());
-  return static_cast<double>(shape.ByteSize());
+  const double bytes = static_cast<double>(shape.ByteSize());
+  if (!shape.HasDynamicDimension()) return bytes;
+  return bytes + kExtentBytes * static_cast<double>(shape.rank());
 }
 
 CostAnalysis::CostAnalysis(const HloModule& module) : module_(module) {

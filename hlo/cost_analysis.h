@@ -55,6 +55,8 @@ class CostAnalysis {
   struct InstructionCost {
     Cost cost;
     double output_bytes = 0;
+    // CostBytes of the result's shape, for its users.
+    double value_bytes = 0;
     // Of a parameter of a fusion: what its users within the fusion read of it.
     double parameter_read_bytes = 0;
     // Where this instruction's operands begin in operand_bytes_.
@@ -75,8 +77,9 @@ class CostAnalysis {
   std::vector<double> operand_bytes_;
 };
 
-// Bytes that XLA's cost analysis counts for a value: an array's elements; 8 for every element of a
-// tuple (its index table); 0 for a token and for anything without a layout.
+// Bytes that XLA's cost analysis counts for a value: an array's elements, and 4 for every extent of
+// an array that has a dynamic one; 8 for every element of a tuple (its index table); 0 for a token
+// and for anything without a layout.
 double CostBytes(const Shape& shape);
 
 // FLOPs of a convolution: two for each pair of kernel and input element that meet, so padding and

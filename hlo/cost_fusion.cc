@@ -7,6 +7,34 @@
 
 namespace autotune {
 
+// What a fusion within a fusion reads of its operand `i`, as XLA counts it: only what its users ask
+// for, so nothing where it is the root.
+double CostVisitor::NestedReadBytes(const HloInstruction& nested, int64_t i) {
+  const HloComputation& fused = *nested.called_computations()[0];
+  if (static_cast<size_t>(i) >= fused.parameters().size()) return 0;
+  const HloInstruction& parameter = *fused.parameters()[static_cast<size_t>(i)];
+  const HloInstruction& root = fused.root();
+  // Passes the operand on, or does one thing with it: a slice of the result is one of the operand.
+  const bool simple = root.operand_count() == 0 || &root.operand(0) == &parameter;
+  double bytes = 0;
+  bool read_whole = false;
+  for (const HloInstruction* user : nested.users()) {
+    const bool is_first_operand = user->operand_count() > 0 && &user->operand(0) == &nested;
+    const HloOpcode opcode = simple ? user->opcode() : HloOpcode::kUnknown;
+    if (opcode == HloOpcode::kSlice || (opcode == HloOpcode::kDynamicSlice && is_first_operand)) {
+      bytes += CostBytes(user->shape());
+    } else if (opcode == HloOpcode::kDynamicUpdateSlice && is_first_operand) {
+      continue;  // updated in place
+    } else if (!read_whole) {
+      read_whole = true;
+      bytes += opcode == HloOpcode::kDynamicSlice || opcode == HloOpcode::kDynamicUpdateSlice
+                   ? CostBytes(nested.shape())
+                   : analysis_.Entry(parameter).parameter_read_bytes;
+    }
+  }
+  return bytes;
+}
+
 // What the users of a fusion's parameter read of it. Users that read the whole share one reading,
 // but for broadcasts and reshapes, as XLA counts it.
 double CostVisitor::ParameterReadBytes(const HloInstruction& parameter) {
@@ -25,7 +53,7 @@ double CostVisitor::ParameterReadBytes(const HloInstruction& parameter) {
     switch (user->opcode()) {
       case HloOpcode::kFusion:
         for (int64_t i = 0; i < user->operand_count(); ++i) {
-          if (&user->operand(i) == &parameter) bytes += analysis_.OperandBytes(*user, i);
+          if (&user->operand(i) == &parameter) bytes += NestedReadBytes(*user, i);
         }
         break;
       case HloOpcode::kSlice:
@@ -61,14 +89,9 @@ bool CostVisitor::VisitCustomFusion(const HloInstruction& fusion) {
     const CostAnalysis::InstructionCost& known = analysis_.Entry(*inner);
     entry_->cost = known.cost;
     entry_->output_bytes = known.output_bytes;
-    // XLA sets the inner operation's operands as if they were the fusion's, by number. A scatter
-    // leaves its indices alone.
-    const int64_t indices =
-        inner->opcode() == HloOpcode::kScatter ? inner->operand_count() / 2 : -1;
+    // XLA sets the inner operation's operands as if they were the fusion's, by number.
     const int64_t operands = std::min(fusion.operand_count(), inner->operand_count());
-    for (int64_t i = 0; i < operands; ++i) {
-      if (i != indices) SetOperandBytes(i, analysis_.OperandBytes(*inner, i));
-    }
+    for (int64_t k = 0; k < operands; ++k) SetOperandBytes(k, analysis_.OperandBytes(*inner, k));
     return true;
   }
   return false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "hlo/opcode.h"
@@ -126,10 +127,15 @@ void CostVisitor::Visit(const HloComputation& computation) {
 
 void CostVisitor::SetDefaultBytes(const HloInstruction& instruction) {
   entry_->first_operand = static_cast<int64_t>(analysis_.operand_bytes_.size());
-  entry_->output_bytes = ResultBytes(instruction.shape());
+  entry_->value_bytes = CostBytes(instruction.shape());
+  entry_->output_bytes =
+      instruction.shape().IsTuple() ? ResultBytes(instruction.shape()) : entry_->value_bytes;
   entry_->cost.bytes_accessed = entry_->output_bytes;
+  const CostAnalysis::InstructionCost* first = entry_ - instruction.position();
   for (const HloInstruction* operand : instruction.operands()) {
-    const double bytes = CostBytes(operand->shape());
+    const double bytes = operand->position() < instruction.position()
+                             ? first[operand->position()].value_bytes
+                             : CostBytes(operand->shape());
     analysis_.operand_bytes_.push_back(bytes);
     entry_->cost.bytes_accessed += bytes;
   }
@@ -176,6 +182,11 @@ void CostVisitor::Visit(const HloInstruction& instruction) {
       return VisitAllReduce(instruction);
     case HloOpcode::kReduceWindow:
       return VisitReduceWindow(instruction);
+    case HloOpcode::kOutfeed:
+      return VisitOutfeed(instruction);
+    case HloOpcode::kCholesky:
+    case HloOpcode::kTriangularSolve:
+      return VisitTriangular(instruction);
     case HloOpcode::kScatter:
       return VisitScatter(instruction);
     default:
@@ -320,6 +331,34 @@ void CostVisitor::VisitScatter(const HloInstruction& scatter) {
   entry_->cost.bytes_accessed = 3 * updates + CostBytes(scatter.operand(arrays).shape());
   entry_->output_bytes = updates;
   AddCalls(scatter, 0, Elements(scatter.operand(arrays + 1).shape()));
+}
+
+// All arrays of the operands, also those within tuples.
+void CostVisitor::VisitOutfeed(const HloInstruction& outfeed) {
+  entry_->cost.bytes_accessed = 0;
+  for (int64_t i = 0; i < outfeed.operand_count(); ++i) {
+    const double bytes = ResultBytes(outfeed.operand(i).shape());
+    SetOperandBytes(i, bytes);
+    entry_->cost.bytes_accessed += bytes;
+  }
+}
+
+// Of a triangular matrix half is read or written. A Cholesky factor takes n^3 / 3 operations, a
+// solution a multiply-add for each element of the matrix and right-hand side that meet.
+void CostVisitor::VisitTriangular(const HloInstruction& instruction) {
+  if (instruction.operand_count() == 0 || instruction.operand(0).shape().rank() == 0) return;
+  const Shape& matrix = instruction.operand(0).shape();
+  const double n = static_cast<double>(matrix.dimensions(matrix.rank() - 1));
+  const double half = CostBytes(matrix) / 2;
+  SetOperandBytes(0, half);
+  if (instruction.opcode() == HloOpcode::kCholesky) {
+    entry_->cost.flops = std::floor(n * Elements(matrix) / 3);
+    entry_->output_bytes = half;
+    entry_->cost.bytes_accessed = 2 * half;
+  } else if (instruction.operand_count() == 2) {
+    entry_->cost.flops = 2 * n * Elements(instruction.operand(1).shape());
+    entry_->cost.bytes_accessed -= half;
+  }
 }
 
 // Counted as the sum over two replicas.

@@ -63,7 +63,10 @@ class CostVisitor {
   void VisitSlicing(const HloInstruction& instruction);
   void VisitScatter(const HloInstruction& scatter);
   void VisitAllReduce(const HloInstruction& all_reduce);
+  void VisitOutfeed(const HloInstruction& outfeed);
+  void VisitTriangular(const HloInstruction& instruction);
   double ParameterReadBytes(const HloInstruction& parameter);
+  double NestedReadBytes(const HloInstruction& nested, int64_t i);
 
   CostAnalysis& analysis_;
   CostAnalysis::InstructionCost* entry_ = nullptr;

@@ -1,14 +1,18 @@
-// Speed of the HLO front end on one program: text to module, protobuf to module, module to text.
+// Speed of the HLO front end on one program: text to module, protobuf to module, module to text,
+// cost analysis; and the memory that reading takes. compare_xla_speed.py sets XLA's beside it.
 //
-// The program is AUTOTUNE_BENCH_HLO, a file of HLO text, else a generated one of about 4 MB.
+// The program is AUTOTUNE_BENCH_HLO, a file of HLO text, else a generated one of about 3 MB, which
+// AUTOTUNE_BENCH_WRITE, the name of a file, keeps.
 
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/cost_analysis.h"
 #include "hlo/parser.h"
 #include "hlo/printer.h"
 #include "hlo/read_file.h"
@@ -32,7 +36,7 @@ std::string GeneratedProgram() {
       &text, "ENTRY main {\n  x.0 = f32[128,128]{1,0} parameter(0)\n  zero = f32[] constant(0)\n");
   for (int i = 0; i < kSteps; ++i) {
     const std::string metadata =
-        absl::StrCat(", metadata={op_name=\"jit(f)/step/", i, "\" stack_frame_id=", i % 7, "}\n");
+        absl::StrCat(", metadata={op_name=\"jit(f)/step/", i, "\" source_line=", i % 7 + 1, "}\n");
     absl::StrAppend(&text, "  sine.", i, " = f32[128,128]{1,0} sine(x.", i, ")", metadata);
     absl::StrAppend(&text, "  half.", i, " = f32[] constant(0.", i, ")\n");
     absl::StrAppend(&text, "  spread.", i, " = f32[128,128]{1,0} broadcast(half.", i,
@@ -52,7 +56,12 @@ std::string GeneratedProgram() {
 const std::string& Program() {
   static const std::string& text = *new std::string([] {
     const char* file = std::getenv("AUTOTUNE_BENCH_HLO");
-    if (file == nullptr) return GeneratedProgram();
+    if (file == nullptr) {
+      std::string generated = GeneratedProgram();
+      const char* copy = std::getenv("AUTOTUNE_BENCH_WRITE");
+      if (copy != nullptr) std::ofstream(copy) << generated;
+      return generated;
+    }
     absl::StatusOr<std::string> content = ReadWholeFile(file);
     if (content.ok()) return *content;
     std::fprintf(stderr, "%s\n", std::string(content.status().message()).c_str());
@@ -64,6 +73,32 @@ const std::string& Program() {
 void Bytes(benchmark::State& state, size_t size) {
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * size));
 }
+
+// A figure of /proc/self/status in bytes; 0 where there is none.
+double StatusBytes(const std::string& field) {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    double kibibytes = 0;
+    if (word == field && status >> kibibytes) return 1024 * kibibytes;
+  }
+  return 0;
+}
+
+// The largest memory while a text is read, without what was there before, in bytes per byte of
+// text. Comes first, so that nothing is left over that could be used again.
+void BM_ParseTextPeakMemory(benchmark::State& state) {
+  const std::string& text = Program();
+  for (auto _ : state) {
+    std::ofstream("/proc/self/clear_refs") << "5";  // starts VmHWM anew
+    const double before = StatusBytes("VmRSS:");
+    const auto module = ParseHloText(text);
+    const double peak = StatusBytes("VmHWM:") - before;
+    state.counters["peak_bytes_per_text_byte"] = peak / static_cast<double>(text.size());
+    if (!module.ok()) state.SkipWithError(std::string(module.status().message()).c_str());
+  }
+}
+BENCHMARK(BM_ParseTextPeakMemory)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 void BM_ParseText(benchmark::State& state) {
   for (auto _ : state) {
@@ -100,6 +135,12 @@ void BM_WriteProto(benchmark::State& state) {
   Bytes(state, size);
 }
 BENCHMARK(BM_WriteProto)->Unit(benchmark::kMillisecond);
+
+void BM_CostAnalysis(benchmark::State& state) {
+  const auto module = *ParseHloText(Program());
+  for (auto _ : state) benchmark::DoNotOptimize(CostAnalysis(*module).total().flops);
+}
+BENCHMARK(BM_CostAnalysis)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace autotune

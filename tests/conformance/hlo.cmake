@@ -26,3 +26,20 @@ code=$?; rm -rf $out; exit $code")
 if(AUTOTUNE_SHARED_DIR)
   autotune_differential_hlo_test(hlo_programs "exec $run ${AUTOTUNE_SHARED_DIR}/data/programs/*.hlo")
 endif()
+
+# Costs, against hlo_module_cost_analysis.
+add_executable(hlo_costs "${CMAKE_CURRENT_LIST_DIR}/hlo_costs_main.cc")
+target_link_libraries(hlo_costs PRIVATE autotune_hlo autotune_flags)
+set(autotune_programs)
+if(AUTOTUNE_SHARED_DIR)
+  file(GLOB autotune_programs "${AUTOTUNE_SHARED_DIR}/data/programs/*.hlo")
+endif()
+add_test(
+  NAME conformance.hlo_costs
+  COMMAND
+    sh -c
+    "python='${AUTOTUNE_VENV}/bin/python'; [ -x \"$python\" ] || python='${Python3_EXECUTABLE}'; \
+exec \"$python\" -B \"$@\""
+    sh "${PROJECT_SOURCE_DIR}/tests/conformance/differential_costs.py" --binary
+    $<TARGET_FILE:hlo_costs> --generate --cases ${autotune_programs})
+set_tests_properties(conformance.hlo_costs PROPERTIES LABELS ci TIMEOUT 900 SKIP_RETURN_CODE 77)

@@ -204,5 +204,57 @@ ENTRY e {
   EXPECT_EQ(costs.total().bytes_accessed, 0);
 }
 
+// The cost of the last instruction of a text's entry computation.
+Cost CostOfRoot(const std::string& text) {
+  const auto module = Parse(text);
+  return CostAnalysis(*module).Of(module->entry_computation().root());
+}
+
+TEST(CostAnalysisTest, TriangularMatricesAreHalfRead) {
+  const Cost cholesky = CostOfRoot("f32[4,4] cholesky(f32[4,4] a), lower=true");
+  EXPECT_EQ(cholesky.flops, 21);
+  EXPECT_EQ(cholesky.bytes_accessed, 64);
+  const Cost solve = CostOfRoot("f32[4,4] triangular-solve(f32[4,4] a, f32[4,4] b)");
+  EXPECT_EQ(solve.flops, 128);
+  EXPECT_EQ(solve.bytes_accessed, 160);
+}
+
+TEST(CostAnalysisTest, DynamicArraysCarryTheirExtents) {
+  EXPECT_EQ(CostOfRoot("f32[<=3,4] negate(f32[<=3,4] a)").bytes_accessed, 2 * (48 + 8));
+}
+
+TEST(CostAnalysisTest, OutfeedReadsTheArraysOfATuple) {
+  EXPECT_EQ(CostOfRoot("token[] outfeed((f32[4], s32[2]) a, token[] b)").bytes_accessed, 24);
+}
+
+// A scatter in a custom fusion at the root of another fusion: XLA counts what the users of the inner
+// fusion read of the outer one's parameters, and the root has none.
+TEST(CostAnalysisTest, ANestedFusionAtTheRootReadsNothing) {
+  EXPECT_EQ(CostOfRoot(R"(
+HloModule m
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+inner {
+  x = f32[100,8] parameter(0)
+  i = s32[4,1] parameter(1)
+  u = f32[4,8] parameter(2)
+  ROOT s = f32[100,8] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum
+}
+outer {
+  x = f32[100,8] parameter(0)
+  i = s32[4,1] parameter(1)
+  u = f32[4,8] parameter(2)
+  n = f32[4,8] negate(u)
+  ROOT f = f32[100,8] fusion(x, i, n), kind=kCustom, calls=inner
+}
+ENTRY e {
+  x = f32[100,8] parameter(0)
+  i = s32[4,1] parameter(1)
+  u = f32[4,8] parameter(2)
+  ROOT f = f32[100,8] fusion(x, i, u), kind=kCustom, calls=outer
+})")
+                .bytes_accessed,
+            3200 + 128);
+}
+
 }  // namespace
 }  // namespace autotune
