@@ -54,7 +54,9 @@ TEST(EvaluationTest, IntervalsHoldTheValueAndShrinkWithMoreKernels) {
     EXPECT_LT(metrics.kendall_tau.low, metrics.kendall_tau.value);
     EXPECT_GT(metrics.kendall_tau.high, metrics.kendall_tau.value);
     const double now = metrics.kendall_tau.high - metrics.kendall_tau.low;
-    if (width > 0) EXPECT_LT(now, width / 2);
+    if (width > 0) {
+      EXPECT_LT(now, width / 2);
+    }
     width = now;
     EXPECT_EQ(SummarizeScores(kernels, 300, 1).kendall_tau.low, metrics.kendall_tau.low);
   }

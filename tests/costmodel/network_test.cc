@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"ConfigAttention", [](NetworkOptions& o) { o.config_attention = true; }},
         Kind{"StaticAtNodes",
              [](NetworkOptions& o) { o.static_features = NetworkOptions::StaticFeatures::kNode; }}),
-    [](const testing::TestParamInfo<Kind>& info) { return info.param.name; });
+    [](const testing::TestParamInfo<Kind>& kind) { return kind.param.name; });
 
 class NetworkTest : public testing::Test {
  protected:

@@ -140,7 +140,9 @@ TEST_F(RecordedExamplesTest, SharesOfTheTrainingKernels) {
     ASSERT_TRUE(ReadRecordedData({file}, options, store.get(), nullptr, nullptr).ok());
     EXPECT_GE(store->size(), previous);
     previous = store->size();
-    if (share == 0) EXPECT_EQ(store->size(), 0);
+    if (share == 0) {
+      EXPECT_EQ(store->size(), 0);
+    }
   }
   EXPECT_EQ(previous, 5);
 }

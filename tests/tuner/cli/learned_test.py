@@ -1,0 +1,143 @@
+"""Commands of learned models from outside: train, evaluate, --model DIR, and what is loaded when.
+
+Usage: learned_test.py AUTOTUNE_BINARY SOURCE_DIR TORCH_MODULE [unittest options]
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINARY = pathlib.Path(sys.argv.pop(1)).resolve()
+SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
+MODULE = pathlib.Path(sys.argv.pop(1)).resolve()
+DATA = SOURCE / "examples" / "recordings" / "aot_v3"
+RECORDING = SOURCE / "examples" / "alexnet" / "tpu_v3.pb"
+CONFIG = {
+    "epochs": 3,
+    "kernel_configs": 8,
+    "network": {"hidden": 16, "members": 2, "layers": 1},
+}
+
+
+def run(*arguments, **environment):
+  env = dict(os.environ, AUTOTUNE_TORCH_MODULE=str(MODULE))
+  env.update(environment)
+  return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, env=env,
+                        check=False)
+
+
+class LearnedTest(unittest.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    cls.directory = pathlib.Path(tempfile.mkdtemp(prefix="autotune_learned_"))
+    (cls.directory / "config.json").write_text(json.dumps(CONFIG))
+    cls.files = [DATA / f"{name}.v3.rec" for name in ("vgg16", "moe_top2", "int8_mixed_mlp")]
+    cls.model = cls.directory / "model"
+    cls.trained = cls.train(cls.model)
+
+  @classmethod
+  def tearDownClass(cls):
+    shutil.rmtree(cls.directory, ignore_errors=True)
+
+  @classmethod
+  def train(cls, out, *arguments):
+    return run("train", "--data", *cls.files, "--out", out, "--config",
+               cls.directory / "config.json", "--test", "int8_mixed_mlp", *arguments)
+
+  def test_training_writes_a_model_and_its_curves(self):
+    self.assertEqual(self.trained.returncode, 0, self.trained.stderr)
+    self.assertIn("test, learned", self.trained.stdout)
+    self.assertIn("epoch   3 of 3", self.trained.stderr)
+    report = json.loads((self.model / "training.json").read_text())
+    self.assertEqual(len(report["epochs"]), 3)
+    model = json.loads((self.model / "model.json").read_text())
+    self.assertEqual(model["programs"]["test"], ["int8_mixed_mlp"])
+    self.assertEqual(model["schema"]["name"], "autotune")
+    self.assertFalse((self.model / "checkpoint.bin").exists())
+
+  def test_jobs_and_interruptions_do_not_show(self):
+    weights = (self.model / "weights.bin").read_bytes()
+    out = self.directory / "interrupted"
+    env = dict(os.environ, AUTOTUNE_TORCH_MODULE=str(MODULE))
+    process = subprocess.Popen(
+        [BINARY, "train", "--data", *self.files, "--out", out, "--config",
+         self.directory / "config.json", "--test", "int8_mixed_mlp", "--jobs", "1"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env)
+    for line in process.stderr:
+      if line.startswith("epoch   1"):
+        process.send_signal(signal.SIGINT)
+        break
+    process.stderr.read()
+    process.stderr.close()
+    self.assertEqual(process.wait(), 130)
+    self.assertFalse((out / "model.json").exists())
+    resumed = self.train(out, "--jobs", 1)
+    self.assertEqual(resumed.returncode, 0, resumed.stderr)
+    self.assertNotIn("epoch   1 of", resumed.stderr)
+    self.assertEqual((out / "weights.bin").read_bytes(), weights)
+
+  def test_evaluation_leaves_out_what_was_trained_on(self):
+    result = run("evaluate", "--model", self.model, "--data", *self.files, "--json")
+    self.assertEqual(result.returncode, 0, result.stderr)
+    evaluation = json.loads(result.stdout)["evaluations"][0]
+    self.assertEqual(list(evaluation["programs"]), ["int8_mixed_mlp tpu-v3"])
+    for model in ("learned", "analytical"):
+      self.assertGreater(evaluation[model]["kendall_tau"]["value"], 0.3)
+      self.assertGreaterEqual(evaluation[model]["kendall_tau"]["high"],
+                              evaluation[model]["kendall_tau"]["value"])
+    everything = run("evaluate", "--model", self.model, "--data", *self.files, "--all", "--json")
+    programs = json.loads(everything.stdout)["evaluations"][0]["programs"]
+    self.assertEqual(len(programs), 3)
+    trained_on = run("evaluate", "--model", self.model, "--data", self.files[0])
+    self.assertEqual(trained_on.returncode, 3)
+    self.assertIn("--all", trained_on.stderr)
+
+  def test_a_trained_model_guides_searches(self):
+    compared = run("compare", RECORDING, "--methods", f"model-greedy+{self.model}", "--seeds", 1,
+                   "--json")
+    self.assertEqual(compared.returncode, 0, compared.stderr)
+    tuned = run("tune", RECORDING, "--budget", 12, "--model", self.model, "--out",
+                self.directory / "run", "--json", "--quiet")
+    self.assertEqual(tuned.returncode, 0, tuned.stderr)
+
+  def test_only_learned_models_load_libtorch(self):
+    program = SOURCE / "examples" / "alexnet" / "program.hlo"
+    for arguments, loads in ((("check", program), False), (("--version",), False),
+                             (("evaluate", "--model", self.model, "--data", *self.files), True)):
+      result = run(*arguments, LD_DEBUG="files")
+      self.assertEqual("libtorch" in result.stderr, loads, arguments)
+
+  def test_without_the_module_the_message_says_what_to_do(self):
+    result = run("evaluate", "--model", self.model, "--data", *self.files,
+                 AUTOTUNE_TORCH_MODULE="/nowhere/libautotune_torch.so")
+    self.assertEqual(result.returncode, 4)
+    self.assertIn("scripts/setup torch", result.stderr)
+
+  def test_damaged_models_and_options_are_refused(self):
+    damaged = self.directory / "damaged"
+    shutil.copytree(self.model, damaged, dirs_exist_ok=True)
+    with open(damaged / "weights.bin", "ab") as weights:
+      weights.write(b"x")
+    result = run("evaluate", "--model", damaged, "--data", *self.files)
+    self.assertEqual(result.returncode, 3)
+    self.assertIn("is damaged", result.stderr)
+    (self.directory / "wrong.json").write_text('{"network": {"hiden": 3}}')
+    result = run("train", "--data", *self.files, "--out", self.directory / "x", "--config",
+                 self.directory / "wrong.json")
+    self.assertEqual(result.returncode, 3)
+    self.assertIn('there is no option "hiden"', result.stderr)
+    result = run("train", "--data", self.directory / "nothing", "--out", self.directory / "x")
+    self.assertEqual(result.returncode, 3)
+    result = run("train", "--data", *self.files, "--out", self.directory / "x", "--task", "sort")
+    self.assertEqual(result.returncode, 2)
+
+
+if __name__ == "__main__":
+  unittest.main()
