@@ -73,7 +73,13 @@ const TypeInfo& Info(ElementType type) {
 absl::string_view ElementTypeName(ElementType type) { return Info(type).name; }
 
 std::optional<ElementType> ElementTypeFromName(absl::string_view name) {
+  // Asked of every name in a program: most are told by their length or second character. No name of
+  // a type is longer than f8e4m3b11fnuz, and those that are no words have a digit there.
+  if (name.size() < 2 || name.size() > 13) return std::nullopt;
+  const bool may_be_word = name.size() <= 6;
+  if (!may_be_word && (name[1] < '0' || name[1] > '9')) return std::nullopt;
   for (const TypeInfo& info : kTypes) {
+    if (info.name.size() != name.size() || info.name[0] != name[0]) continue;
     if (info.name == name && info.type != proto::PRIMITIVE_TYPE_INVALID) return info.type;
   }
   return std::nullopt;

@@ -218,6 +218,7 @@ int32_t TextParser::LineOf(size_t offset) {
     line_ = 1;
   }
   for (size_t i = line_offset_; i < offset; ++i) {
+    if (static_cast<unsigned char>(text[i]) > '\r') continue;
     const bool lone_return = text[i] == '\r' && (i + 1 >= text.size() || text[i + 1] != '\n');
     if (text[i] == '\n' || lone_return) ++line_;
   }
