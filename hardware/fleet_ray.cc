@@ -114,6 +114,19 @@ absl::StatusOr<std::string> FindRayBridge() {
                    absl::StrJoin(places, ", "), ")"));
 }
 
+absl::StatusOr<std::string> FindRayCommand() {
+  const absl::StatusOr<std::string> bridge = FindRayBridge();
+  if (!bridge.ok()) return bridge.status();
+  const absl::StatusOr<const AutotuneRayApi*> api = LoadBridge(*bridge);
+  if (!api.ok()) return api.status();
+  std::error_code error;
+  if (!std::filesystem::exists((*api)->ray_command, error)) {
+    return absl::NotFoundError(
+        absl::StrCat((*api)->ray_command, " is gone: ./autotune --with fleet installs it again"));
+  }
+  return std::string((*api)->ray_command);
+}
+
 absl::StatusOr<std::unique_ptr<FleetTransport>> ConnectRayCluster(
     const RayClusterOptions& options) {
   std::string path = options.bridge;

@@ -55,6 +55,9 @@ absl::StatusOr<std::unique_ptr<FleetTransport>> ConnectRayCluster(const RayClust
 // installation puts it. NotFound, saying how to get it.
 absl::StatusOr<std::string> FindRayBridge();
 
+// The command `ray` that came with it. NotFound as above.
+absl::StatusOr<std::string> FindRayCommand();
+
 }  // namespace autotune
 
 #endif  // AUTOTUNE_HARDWARE_FLEET_TRANSPORT_H_

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iostream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "tuner/backend_choice_pjrt.h"
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"
+#include "tuner/fleet_choice.h"
 #include "tuner/input_files.h"
 #include "tuner/printable.h"
 
@@ -201,6 +203,24 @@ absl::StatusOr<ChosenBackend> ChoosePjrt(const TuneOptions& options, Program& pr
   return chosen;
 }
 
+absl::StatusOr<ChosenBackend> ChooseFleet(const TuneOptions& options, const Program& program) {
+  if (absl::Status status = RequireKernels(program); !status.ok()) return status;
+  absl::StatusOr<ChosenFleet> fleet = ConnectFleet(
+      options.jobs, options.timeout_seconds,
+      [](const std::string& message) { std::cerr << "fleet: " << PrintableLine(message) << "\n"; });
+  if (!fleet.ok()) return fleet.status();
+  const absl::StatusOr<DeviceSpec> device = FindDeviceSpec(fleet->backend->capabilities().device);
+  if (!device.ok()) return WithExitCode(kExitBroken, device.status());
+  ChosenBackend chosen;
+  chosen.reason = absl::StrCat("--backend; ", fleet->workers, " workers at ", fleet->address);
+  chosen.space = "tile";
+  chosen.space_of = [device = *device](const Kernel& kernel) {
+    return SpaceFromGeometry(kernel, device);
+  };
+  chosen.backend = std::move(fleet->backend);
+  return chosen;
+}
+
 }  // namespace
 
 uint64_t ContentFingerprint(const Recording& recording) {
@@ -251,6 +271,7 @@ absl::StatusOr<ChosenBackend> ChooseBackend(const TuneOptions& options, Program&
   if (options.backend == "aot" || (options.backend.empty() && FindLibtpu().ok())) {
     return ChooseAot(options, program);
   }
+  if (options.backend == "fleet") return ChooseFleet(options, program);
   if (!options.backend.empty()) {
     return WithExitCode(kExitBroken,
                         absl::UnavailableError(absl::StrCat("--backend ", options.backend,

@@ -30,27 +30,15 @@ Examples:
   autotune records show RUN-ID --store sqlite:records.db
   autotune records verify --store sqlite:records.db      exit code 3 if anything is damaged
   autotune records export --store sqlite:records.db --to csv --out records.csv
-  autotune records import records.jsonl tpu_v3.pb --store sqlite:team.db)";
+  autotune records export --store sqlite:records.db --to pb --device tpu-v3 --out tiles.pb
+  autotune records import records.jsonl tpu_v3.pb --store sqlite:team.db
+  autotune records merge sqlite:mine.db sqlite:yours.db --store sqlite:team.db
+  autotune records prune --older-than-days 90 --store sqlite:team.db)";
 
 absl::StatusOr<std::unique_ptr<RecordStore>> Open(const std::string& url) {
   absl::StatusOr<std::unique_ptr<RecordStore>> store = RecordStore::Open(url);
   if (absl::IsInvalidArgument(store.status())) return WithExitCode(kExitWrongUse, store.status());
   return store;
-}
-
-// A store that is asked about must be there: opening would make an empty one.
-absl::StatusOr<std::unique_ptr<RecordStore>> OpenExisting(const std::string& url) {
-  constexpr absl::string_view kSqlite = "sqlite:";
-  if (url.compare(0, kSqlite.size(), kSqlite.data()) == 0) {
-    const std::string path = url.substr(kSqlite.size());
-    if (FILE* file = fopen(path.c_str(), "rb")) {
-      fclose(file);
-    } else {
-      return WithExitCode(kExitBadInput,
-                          absl::NotFoundError(absl::StrCat("there is no record store ", path)));
-    }
-  }
-  return Open(url);
 }
 
 std::string TimeText(int64_t unix_micros) {
@@ -165,7 +153,8 @@ using Action = absl::Status (*)(RecordStore&, const RecordsOptions&, std::ostrea
 
 int RunRecords(const RecordsOptions& options, Action action, CommandContext& context) {
   absl::StatusOr<std::unique_ptr<RecordStore>> store =
-      action == ImportRecords ? Open(options.store) : OpenExisting(options.store);
+      action == ImportRecords || action == MergeRecords ? Open(options.store)
+                                                        : OpenExistingStore(options.store);
   if (!store.ok()) return context.Fail(store.status());
   const absl::Status status = action(**store, options, context.out);
   context.out.flush();
@@ -173,14 +162,38 @@ int RunRecords(const RecordsOptions& options, Action action, CommandContext& con
 }
 
 void AddExportOptions(CLI::App& command, RecordsOptions& options) {
-  command.add_option("--to", options.form, "jsonl, csv or recording")->capture_default_str();
+  command.add_option("--to", options.form, "jsonl, csv, recording or pb (TpuGraphs)")
+      ->capture_default_str();
   command.add_option("--out", options.out, "File to write; - is standard output")->required();
   command.add_option("--device", options.device, "Of a recording: tpu-v3, ...");
   command.add_option("--times", options.source, "Of a recording: hardware or estimate")
       ->capture_default_str();
 }
 
+void AddPruneOptions(CLI::App& command, RecordsOptions& options) {
+  command.add_option("--run", options.runs, "The id of a run; repeatable");
+  command.add_option("--older-than-days", options.older_than_days, "Runs that started earlier")
+      ->check(CLI::Range(0, 100'000));
+  command.add_flag("--proposed", options.proposed_only,
+                   "Only what was proposed and never measured; of all runs without --run");
+  command.add_flag("--dry-run", options.dry_run, "Say what would go, and change nothing");
+}
+
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<RecordStore>> OpenExistingStore(const std::string& url) {
+  constexpr absl::string_view kSqlite = "sqlite:";
+  if (url.compare(0, kSqlite.size(), kSqlite.data()) == 0) {
+    const std::string path = url.substr(kSqlite.size());
+    if (FILE* file = fopen(path.c_str(), "rb")) {
+      fclose(file);
+    } else {
+      return WithExitCode(kExitBadInput,
+                          absl::NotFoundError(absl::StrCat("there is no record store ", path)));
+    }
+  }
+  return Open(url);
+}
 
 void AddRecordsCommand(CLI::App& app, CommandContext& context) {
   CLI::App* records = app.add_subcommand("records", "Look into a record store and verify it");
@@ -192,15 +205,17 @@ void AddRecordsCommand(CLI::App& app, CommandContext& context) {
     const char* help;
     Action action;
   };
-  for (const Entry& entry : {Entry{"list", "Runs, and how much the store holds", List},
-                             Entry{"show", "Every candidate of a run", Show},
-                             Entry{"verify", "Read everything; name what is damaged", Verify},
-                             Entry{"export", "Into a file", ExportRecords},
-                             Entry{"import", "From files", ImportRecords}}) {
+  for (const Entry& entry :
+       {Entry{"list", "Runs, and how much the store holds", List},
+        Entry{"show", "Every candidate of a run", Show},
+        Entry{"verify", "Read everything; name what is damaged", Verify},
+        Entry{"export", "Into a file", ExportRecords}, Entry{"import", "From files", ImportRecords},
+        Entry{"merge", "Add other stores", MergeRecords},
+        Entry{"prune", "Take runs out", PruneRecords}}) {
     CLI::App* command = records->add_subcommand(entry.name, entry.help);
     command->add_option("--store", options->store, "sqlite:PATH or postgresql://USER@HOST/DB")
         ->required();
-    if (entry.action != ExportRecords && entry.action != ImportRecords) {
+    if (entry.action == List || entry.action == Show || entry.action == Verify) {
       command->add_flag("--json", options->json, "One JSON document on standard output");
     }
     if (entry.action == Show) command->add_option("RUN", options->run, "Its id")->required();
@@ -208,6 +223,10 @@ void AddRecordsCommand(CLI::App& app, CommandContext& context) {
     if (entry.action == ImportRecords) {
       command->add_option("FILE", options->files, "JSON lines or recordings")->required();
     }
+    if (entry.action == MergeRecords) {
+      command->add_option("STORE", options->files, "URLs of the stores to add")->required();
+    }
+    if (entry.action == PruneRecords) AddPruneOptions(*command, *options);
     command->callback([options, action = entry.action, &context] {
       context.exit_code = RunRecords(*options, action, context);
     });

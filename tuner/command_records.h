@@ -1,11 +1,15 @@
 #ifndef AUTOTUNE_TUNER_COMMAND_RECORDS_H_
 #define AUTOTUNE_TUNER_COMMAND_RECORDS_H_
 
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "hardware/record_store.h"
 
 namespace autotune {
@@ -13,17 +17,31 @@ namespace autotune {
 // The options of `autotune records`. Data only.
 struct RecordsOptions {
   std::string store;
-  std::string run;                  // show
-  std::string form = "jsonl";       // export: jsonl, csv or recording
-  std::string out;                  // export; "-" is standard output
-  std::string device;               // export of a recording: of which device
-  std::string source = "hardware";  // and whether hardware times or estimates
-  std::vector<std::string> files;   // import
+  std::string run;                         // show
+  std::string form = "jsonl";              // export: jsonl, csv, recording or pb
+  std::string out;                         // export; "-" is standard output
+  std::string device;                      // export of a recording: of which device
+  std::string source = "hardware";         // and whether hardware times or estimates
+  std::vector<std::string> files;          // import; merge: URLs of stores
+  std::vector<std::string> runs;           // prune: these
+  std::optional<int64_t> older_than_days;  // prune: runs that started earlier
+  bool proposed_only = false;              // prune: only what was never measured
+  bool dry_run = false;                    // prune
   bool json = false;
 };
 
+// Opens a store that must be there: opening would make an empty one.
+absl::StatusOr<std::unique_ptr<RecordStore>> OpenExistingStore(const std::string& url);
+
+// `autotune records merge`: adds other stores. Records that both hold with different content are
+// named, and make it fail in the end.
+absl::Status MergeRecords(RecordStore& store, const RecordsOptions& options, std::ostream& out);
+
+// `autotune records prune`: takes runs, or what they only proposed, out of the store.
+absl::Status PruneRecords(RecordStore& store, const RecordsOptions& options, std::ostream& out);
+
 // `autotune records export`: the whole store as JSON lines or CSV, or what was measured on one
-// device as a recording. Statuses carry their exit code.
+// device as a recording, in the project's own form or TpuGraphs'. Statuses carry their exit code.
 absl::Status ExportRecords(RecordStore& store, const RecordsOptions& options, std::ostream& out);
 
 // `autotune records import`: adds JSON lines and recordings, told apart by content; importing a

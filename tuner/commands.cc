@@ -123,6 +123,7 @@ void AddCommands(CLI::App& app, CommandContext& context) {
   AddConvertCommand(app, context);
   AddRecordCommand(app, context);
   AddRecordsCommand(app, context);
+  AddFleetCommand(app, context);
   AddBackendsCommand(app, context);
 }
 

@@ -41,6 +41,7 @@ void AddCheckCommand(CLI::App& app, CommandContext& context);
 void AddConvertCommand(CLI::App& app, CommandContext& context);
 void AddRecordCommand(CLI::App& app, CommandContext& context);
 void AddRecordsCommand(CLI::App& app, CommandContext& context);
+void AddFleetCommand(CLI::App& app, CommandContext& context);
 void AddBackendsCommand(CLI::App& app, CommandContext& context);
 void AddCompareCommand(CLI::App& app, CommandContext& context);
 void AddTrainCommand(CLI::App& app, CommandContext& context);

@@ -230,9 +230,16 @@ absl::Status TuningCommand::LoadInterruptedRun(const RunFile& resumed) {
   const std::string& run_id = resumed.run_id;
   absl::StatusOr<RunRecord> run = store_->GetRun(run_id);
   if (absl::IsNotFound(run.status())) {
-    return WithExitCode(kExitBadInput,
-                        absl::NotFoundError(absl::StrCat(store_->url(), " does not hold the run ",
-                                                         run_id, ", which is to be resumed")));
+    // It was killed after its file was written and before the store had it (tests/hardware/
+    // run_kills.py finds that moment): nothing was measured.
+    progress_->OnMessage(absl::StrCat("warning: ", store_->url(), " does not hold the run ", run_id,
+                                      ": it starts from the beginning"));
+    task_.run.id = run_id;
+    task_.run.program = options_.program;
+    task_.run.options_json = resumed.options_json;
+    task_.run.seed = options_.seed;
+    task_.run.started_unix_micros = absl::ToUnixMicros(start_);
+    return absl::OkStatus();
   }
   if (!run.ok()) return run.status();
   absl::StatusOr<std::vector<CandidateRecord>> candidates = store_->RunCandidates(run_id);

@@ -143,8 +143,8 @@ char* Take(int64_t ticket, char** bytes, size_t* size) {
 
 void Free(char* text) { free(text); }
 
-const AutotuneRayApi kApi = {Connect, Disconnect, StartWorker, StopWorker,
-                             Submit,  Wait,       Take,        Free};
+const AutotuneRayApi kApi = {Connect, Disconnect, StartWorker, StopWorker,          Submit,
+                             Wait,    Take,       Free,        AUTOTUNE_RAY_COMMAND};
 
 }  // namespace
 

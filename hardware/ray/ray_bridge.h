@@ -27,6 +27,8 @@ typedef struct {
   // The answer to a ticket that `wait` gave; `bytes` is to be freed.
   char* (*take)(int64_t ticket, char** bytes, size_t* size);
   void (*free)(char* text);
+  // Path of the command `ray` of the Ray that this library was built for.
+  const char* ray_command;
 } AutotuneRayApi;
 
 // The one symbol of the library that is looked up.

@@ -20,3 +20,15 @@ if(TARGET autotune)
                          PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT 1800)
   endforeach()
 endif()
+
+# A fleet on this machine (skipped where Ray is not installed); the bars as soak.
+if(TARGET autotune AND TARGET autotune_ray)
+  set(command "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tests/hardware/fleet_cluster.py"
+              "$<TARGET_FILE:autotune>" "${PROJECT_SOURCE_DIR}/examples/alexnet/tpu_v3.pb")
+  add_test(NAME fleet_cluster COMMAND ${command})
+  add_test(NAME fleet_cluster_bars COMMAND ${command} --bars "$<TARGET_FILE:hardware_soak_test>")
+  set_tests_properties(fleet_cluster PROPERTIES LABELS ci)
+  set_tests_properties(fleet_cluster_bars PROPERTIES LABELS soak)
+  set_tests_properties(fleet_cluster fleet_cluster_bars
+                       PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 RUN_SERIAL TRUE)
+endif()
