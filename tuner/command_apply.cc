@@ -24,6 +24,7 @@
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
+#include "tuner/printable.h"
 #include "tuner/program.h"
 
 namespace autotune {
@@ -172,15 +173,14 @@ void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotB
                          {"instructions", kernel.heroes},
                          {"detail", kernel.detail}});
     }
-    context.out << json{{"schema", "autotune.apply/1"},
-                        {"out", options.out},
-                        {"device", backend.capabilities().device},
-                        {"compiler", backend.capabilities().versions},
-                        {"cuts", applied.cuts},
-                        {"tiles_in_output", !LosesTiles(options, applied)},
-                        {"validated", validated},
-                        {"kernels", kernels}}
-                       .dump(2)
+    context.out << DumpJson({{"schema", "autotune.apply/1"},
+                             {"out", options.out},
+                             {"device", backend.capabilities().device},
+                             {"compiler", backend.capabilities().versions},
+                             {"cuts", applied.cuts},
+                             {"tiles_in_output", !LosesTiles(options, applied)},
+                             {"validated", validated},
+                             {"kernels", kernels}})
                 << "\n";
     return;
   }

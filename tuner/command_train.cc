@@ -22,6 +22,7 @@
 #include "tuner/commands.h"
 #include "tuner/interrupt.h"
 #include "tuner/number_options.h"
+#include "tuner/printable.h"
 #include "tuner/text_table.h"
 #include "tuner/training_files.h"
 
@@ -185,10 +186,11 @@ absl::Status Finish(const TrainOptions& options, const Setup& setup, const Train
                                  {"seconds", seconds},
                                  {"epochs", curves}};
   if (absl::Status status = SaveModel(model, options.out); !status.ok()) return status;
-  context.out << options.out << ": " << FormatCount(result.network->ParameterCount())
+  context.out << PrintableLine(options.out) << ": " << FormatCount(result.network->ParameterCount())
               << " parameters, " << FormatCount(static_cast<int64_t>(model.weights.size()))
               << " bytes\n";
-  return WriteFileAtomically(absl::StrCat(options.out, "/training.json"), report.dump(1) + "\n");
+  return WriteFileAtomically(absl::StrCat(options.out, "/training.json"),
+                             DumpJson(report, 1) + "\n");
 }
 
 int RunTrain(const TrainOptions& options, CommandContext& context) {

@@ -30,7 +30,7 @@ std::string Significant(double value, int digits) {
 
 }  // namespace
 
-TextTable& TextTable::Column(std::string title, Align align) {
+TextTable& TextTable::Column(const std::string& title, Align align) {
   aligns_.push_back(align);
   rows_[0].push_back(PrintableLine(title));
   return *this;
@@ -79,7 +79,7 @@ std::string FormatSeconds(double seconds) {
 
 std::string FormatSpeedup(double ratio) {
   if (!std::isfinite(ratio)) return "-";
-  return absl::StrFormat(ratio < 1e5 ? "%.2fx" : "%.3gx", ratio);
+  return ratio < 1e5 ? absl::StrFormat("%.2fx", ratio) : absl::StrFormat("%.3gx", ratio);
 }
 
 std::string FormatCount(int64_t count) {

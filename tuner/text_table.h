@@ -13,7 +13,7 @@ class TextTable {
   enum class Align { kLeft, kRight };
 
   // The first row.
-  TextTable& Column(std::string title, Align align = Align::kRight);
+  TextTable& Column(const std::string& title, Align align = Align::kRight);
   // A row; missing cells are empty. REQUIRES: no more cells than columns.
   void Row(std::vector<std::string> cells);
 

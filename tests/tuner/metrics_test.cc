@@ -125,7 +125,7 @@ TEST(EvaluationsToWithinTest, CountsFailuresToo) {
 }
 
 TEST(SlowdownAfterTest, IsTheBestSoFarOverTheBest) {
-  const SearchTrace trace = {kInf, 200, 150, 170, 100};
+  const SearchTrace trace = {kInf, 200, 150, 150, 100};
   EXPECT_EQ(SlowdownAfter(trace, 100, 1), kInf);
   EXPECT_EQ(SlowdownAfter(trace, 100, 2), 2);
   EXPECT_EQ(SlowdownAfter(trace, 100, 4), 1.5);

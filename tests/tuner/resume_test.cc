@@ -73,7 +73,8 @@ TEST_P(ResumeTest, EndsWhereAnUnbrokenRunEnds) {
   // Each measurement is stored once.
   std::unique_ptr<RecordStore> store = Open();
   int64_t measured = 0;
-  for (const CandidateRecord& record : *store->RunCandidates("run")) {
+  const std::vector<CandidateRecord> records = *store->RunCandidates("run");
+  for (const CandidateRecord& record : records) {
     measured += record.fate == Fate::kMeasured ? 1 : 0;
   }
   EXPECT_EQ(measured, kBudget);
@@ -112,7 +113,8 @@ class StoreTest : public ::testing::Test {
 
   int64_t Stored(Fate fate) {
     int64_t count = 0;
-    for (const CandidateRecord& record : *Open()->RunCandidates("run")) {
+    const std::vector<CandidateRecord> records = *Open()->RunCandidates("run");
+    for (const CandidateRecord& record : records) {
       count += record.fate == fate ? 1 : 0;
     }
     return count;
