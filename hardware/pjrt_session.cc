@@ -183,7 +183,8 @@ absl::StatusOr<std::vector<HostArray>> PjrtSession::RunOnce(const PjrtExecutable
 }
 
 absl::Status PjrtSession::SetReference(const proto::DeviceMeasureRequest& request,
-                                       const Prepared& program) {
+                                       const Prepared& program, FailureKind* kind) {
+  *kind = FailureKind::kCompileError;
   const std::string key = absl::StrCat(
       request.seed(), ":", request.reference().empty() ? request.program() : request.reference());
   if (reference_.key == key) return absl::OkStatus();
@@ -197,10 +198,16 @@ absl::Status PjrtSession::SetReference(const proto::DeviceMeasureRequest& reques
     }
     KeepInputs(&module);
     Executable executable = CompileModule(module);
-    if (!executable.ok()) return executable.status();
+    if (!executable.ok()) {
+      *kind = CompileFailureKind(executable.status());
+      return executable.status();
+    }
     double seconds = 0;
     absl::StatusOr<std::vector<HostArray>> results = RunOnce(**executable, *inputs, &seconds);
-    if (!results.ok()) return results.status();
+    if (!results.ok()) {
+      *kind = RunFailureKind(results.status());
+      return results.status();
+    }
     outputs = *std::move(results);
   }
   reference_ = Reference{key, *std::move(inputs), std::move(outputs)};
@@ -302,8 +309,12 @@ absl::StatusOr<proto::DeviceMeasureReply> PjrtSession::Measure(
     reply.set_optimized_module(optimized->ToProto().SerializeAsString());
   }
   double call_seconds = 0;
-  absl::Status status = SetReference(request, program);
-  if (!status.ok()) return status;
+  FailureKind kind = FailureKind::kCompileError;
+  absl::Status status = SetReference(request, program, &kind);
+  if (!status.ok()) {
+    Fail(kind, status, &reply);
+    return reply;
+  }
   absl::StatusOr<std::vector<HostArray>> outputs =
       RunOnce(**program.alone, reference_.inputs, &call_seconds);
   status = outputs.status();

@@ -60,7 +60,9 @@ class PjrtSession {
   absl::StatusOr<std::vector<HostArray>> RunOnce(const PjrtExecutable& executable,
                                                  const std::vector<HostArray>& inputs,
                                                  double* seconds) const;
-  absl::Status SetReference(const proto::DeviceMeasureRequest& request, const Prepared& program);
+  // Where it fails, *kind says how.
+  absl::Status SetReference(const proto::DeviceMeasureRequest& request, const Prepared& program,
+                            FailureKind* kind);
   absl::Status Time(const proto::DeviceMeasureRequest& request, Prepared& program,
                     double call_seconds, proto::DeviceMeasureReply* reply);
   absl::StatusOr<SlopeResult> TimeLoop(const Prepared& program, const PjrtExecutable& loop,

@@ -16,6 +16,11 @@ constexpr double kMaxGrowth = 16;
 // Of the repeats, so many may fail to give a slope before the whole does.
 constexpr int kTriesPerRepeat = 3;
 
+absl::Status NoTime(int64_t long_trips, int64_t short_trips) {
+  return absl::DataLossError(absl::StrCat("no significant time: a loop of ", long_trips,
+                                          " trips takes hardly longer than one of ", short_trips));
+}
+
 // The trips of a run that is significantly longer than one of a single trip.
 absl::StatusOr<int64_t> SignificantTrips(LoopRun run, const SlopeOptions& options) {
   double single = INFINITY;
@@ -28,7 +33,8 @@ absl::StatusOr<int64_t> SignificantTrips(LoopRun run, const SlopeOptions& option
     const absl::StatusOr<double> seconds = run(trips);
     if (!seconds.ok()) return seconds.status();
     const double gained = *seconds - single;
-    if (gained >= options.significant_seconds || trips >= options.max_trips) return trips;
+    if (gained >= options.significant_seconds) return trips;
+    if (trips >= options.max_trips) return NoTime(trips, 1);
     const double missing = gained > 0 ? 1.2 * options.significant_seconds / gained : kMaxGrowth;
     const double growth = std::clamp(missing, 1.5, kMaxGrowth);
     trips = std::min(options.max_trips,
@@ -59,9 +65,7 @@ absl::StatusOr<SlopeResult> TimeBySlope(LoopRun run, const SlopeOptions& options
     if (std::isfinite(slope) && slope > 0) result.seconds.push_back(slope);
   }
   if (result.seconds.size() == wanted) return result;
-  return absl::DataLossError(absl::StrCat("no significant time: a loop of ", result.long_trips,
-                                          " trips takes no longer than one of ",
-                                          result.short_trips));
+  return NoTime(result.long_trips, result.short_trips);
 }
 
 }  // namespace autotune

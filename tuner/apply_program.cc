@@ -13,6 +13,7 @@
 #include "hlo/dot_convolution.h"
 #include "hlo/fusion_apply.h"
 #include "hlo/fusion_graph.h"
+#include "hlo/fusion_inline.h"
 #include "hlo/tuning_site.h"
 
 namespace autotune {
@@ -27,17 +28,21 @@ struct Assignment {
 
 class Applier {
  public:
-  Applier(const HloModule& program, const BestConfig& best, AotBackend& backend)
+  Applier(const HloModule& program, const BestConfig& best, AotBackend* backend)
       : program_(program.ToProto()), best_(best), backend_(backend) {}
 
   absl::StatusOr<AppliedProgram> Run() {
     if (absl::Status status = ApplyCuts(); !status.ok()) return status;
     absl::StatusOr<std::shared_ptr<const HloModule>> base = Build({});
     if (!base.ok()) return base.status();
-    ++result_.compilations;
-    absl::StatusOr<AotDefault> compiled = backend_.CompileProgram(**base);
-    if (!compiled.ok()) return compiled.status();
-    const std::vector<Assignment> wanted = Plan(compiled->sites);
+    std::vector<TuningSite> sites;
+    if (backend_ != nullptr) {
+      ++result_.compilations;
+      absl::StatusOr<AotDefault> compiled = backend_->CompileProgram(**base);
+      if (!compiled.ok()) return compiled.status();
+      sites = std::move(compiled->sites);
+    }
+    const std::vector<Assignment> wanted = Plan(sites);
     std::vector<Assignment> obeyed;
     if (absl::Status status = Keep(wanted, &obeyed); !status.ok()) return status;
     absl::StatusOr<std::shared_ptr<const HloModule>> tuned = Build(obeyed);
@@ -55,8 +60,8 @@ class Applier {
       if (decision == nullptr || decision->cuts.empty()) continue;
       absl::StatusOr<std::unique_ptr<HloModule>> whole = HloModule::FromProto(program_);
       if (!whole.ok()) return whole.status();
-      absl::StatusOr<FusionGraph> graph =
-          FusionGraph::Create(std::shared_ptr<const HloModule>(*std::move(whole)));
+      // Cuts count the edges of the program with its calls in place.
+      absl::StatusOr<FusionGraph> graph = InlinedFusionGraph(**whole);
       if (!graph.ok()) return graph.status();
       absl::StatusOr<std::unique_ptr<HloModule>> cut = ApplyFusion(*graph, *decision);
       if (!cut.ok()) return cut.status();
@@ -103,8 +108,8 @@ class Applier {
         continue;
       }
       kernel.config = entry.config->Key();
-      if (entry.config->fusion() != nullptr) {
-        kernel.outcome = ApplyOutcome::kApplied;
+      if (const FusionDecision* decision = entry.config->fusion()) {
+        kernel.outcome = decision->cuts.empty() ? ApplyOutcome::kDefault : ApplyOutcome::kApplied;
         continue;
       }
       const TileBounds* bounds = entry.config->tile();
@@ -138,9 +143,11 @@ class Applier {
             absl::StrCat(site.kernel, " is ", SiteStateName(site.state), ": ", site.reason));
       }
     }
-    if (!found) {
+    if (backend_ == nullptr) {
+      kernel->detail = "a tile takes the TPU compiler to be applied";
+    } else if (!found) {
       kernel->detail =
-          absl::StrCat("the program compiled for ", backend_.device().name, " has no such kernel");
+          absl::StrCat("the program compiled for ", backend_->device().name, " has no such kernel");
     } else if (all_default) {
       kernel->outcome = ApplyOutcome::kDefault;
       return;
@@ -167,7 +174,7 @@ class Applier {
     absl::StatusOr<std::shared_ptr<const HloModule>> module = Build(tried);
     if (!module.ok()) return module.status();
     ++result_.compilations;
-    absl::StatusOr<AotDefault> compiled = backend_.CompileProgram(**module);
+    absl::StatusOr<AotDefault> compiled = backend_->CompileProgram(**module);
     if (!compiled.ok()) {
       if (wanted.size() == 1) {
         Refuse(wanted.front(),
@@ -228,7 +235,7 @@ class Applier {
 
   proto::HloModuleProto program_;
   const BestConfig& best_;
-  AotBackend& backend_;
+  AotBackend* const backend_;
   AppliedProgram result_;
 };
 
@@ -239,8 +246,15 @@ int64_t AppliedProgram::Count(ApplyOutcome outcome) const {
                        [&](const AppliedKernel& kernel) { return kernel.outcome == outcome; });
 }
 
+bool HasTilesToApply(const BestConfig& best) {
+  return std::any_of(best.kernels.begin(), best.kernels.end(), [](const auto& entry) {
+    return entry.config && entry.config->tile() != nullptr &&
+           !(entry.default_config && *entry.default_config == *entry.config);
+  });
+}
+
 absl::StatusOr<AppliedProgram> ApplyBest(const HloModule& program, const BestConfig& best,
-                                         AotBackend& backend) {
+                                         AotBackend* backend) {
   return Applier(program, best, backend).Run();
 }
 

@@ -43,10 +43,14 @@ struct AppliedProgram {
 
 // Writes the configurations of `best` into `program`, a program before optimisation, and compiles
 // the result: only tiles with which the compiled kernels came out stay in it. Where the compiler
-// refuses the whole, tiles are halved until those that it refuses are found. InvalidArgument for an
-// optimised program; FailedPrecondition if the program does not compile as it is.
+// refuses the whole, tiles are halved until those that it refuses are found. Without a compiler
+// (`backend` null) only cuts can be applied. InvalidArgument for an optimised program;
+// FailedPrecondition if the program does not compile as it is.
 absl::StatusOr<AppliedProgram> ApplyBest(const HloModule& program, const BestConfig& best,
-                                         AotBackend& backend);
+                                         AotBackend* backend);
+
+// Whether anything in `best` takes a compiler to be applied: a tile that is not the default.
+bool HasTilesToApply(const BestConfig& best);
 
 }  // namespace autotune
 

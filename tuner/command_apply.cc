@@ -39,7 +39,7 @@ Examples:
   autotune apply step.pb --config run/best.json --out step.tuned.pb --to pb --validate
 
 Tiles become a window_config on the operation that a kernel is made around, cuts an opt-barrier. The
-result is compiled (which needs libtpu): only what the compiler obeys is written. Ends with exit code
+result is compiled (tiles need libtpu for it): only what the compiler obeys is written. Ends with exit code
 1 if nothing could be applied.)";
 
 struct ApplyOptions {
@@ -97,6 +97,19 @@ absl::StatusOr<std::shared_ptr<const HloModule>> LoadSource(const ApplyOptions& 
   absl::StatusOr<std::unique_ptr<HloModule>> complete = HloModule::FromProto(filled);
   if (!complete.ok()) return complete.status();
   return std::shared_ptr<const HloModule>(*std::move(complete));
+}
+
+// The TPU compiler; null where nothing has to be compiled.
+absl::StatusOr<std::unique_ptr<AotBackend>> OpenCompiler(const ApplyOptions& options,
+                                                         const BestConfig& best) {
+  if (!HasTilesToApply(best) && options.serialize.empty()) return std::unique_ptr<AotBackend>();
+  AotBackendOptions aot;
+  aot.target = options.target.empty() ? best.device : options.target;
+  aot.timeout = absl::Minutes(30);  // whole programs
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = AotBackend::Create(aot);
+  if (backend.ok()) return backend;
+  const bool use = absl::IsInvalidArgument(backend.status());
+  return WithExitCode(use ? kExitWrongUse : kExitBroken, backend.status());
 }
 
 // A device for running programs: --plugin, or a CPU plugin.
@@ -162,8 +175,11 @@ bool LosesTiles(const ApplyOptions& options, const AppliedProgram& applied) {
                      [](const AppliedKernel& kernel) { return !kernel.heroes.empty(); });
 }
 
-void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotBackend& backend,
-          bool validated, CommandContext& context) {
+// `compiler` is null where nothing was compiled.
+void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotBackend* compiler,
+          CommandContext& context) {
+  const Capabilities none;
+  const Capabilities& capabilities = compiler == nullptr ? none : compiler->capabilities();
   if (options.json) {
     json kernels = json::array();
     for (const AppliedKernel& kernel : applied.kernels) {
@@ -173,38 +189,40 @@ void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotB
                          {"instructions", kernel.heroes},
                          {"detail", kernel.detail}});
     }
-    context.out << DumpJson({{"schema", "autotune.apply/1"},
-                             {"out", options.out},
-                             {"device", backend.capabilities().device},
-                             {"compiler", backend.capabilities().versions},
-                             {"cuts", applied.cuts},
-                             {"tiles_in_output", !LosesTiles(options, applied)},
-                             {"validated", validated},
-                             {"kernels", kernels}})
-                << "\n";
+    const json document = {
+        {"schema", "autotune.apply/1"},  {"out", options.out},
+        {"device", capabilities.device}, {"compiler", capabilities.versions},
+        {"cuts", applied.cuts},          {"tiles_in_output", !LosesTiles(options, applied)},
+        {"validated", options.validate}, {"kernels", kernels}};
+    context.out << DumpJson(document) << "\n";
     return;
   }
   for (const AppliedKernel& kernel : applied.kernels) {
     if (kernel.outcome == ApplyOutcome::kApplied) {
-      context.out << "  " << kernel.kernel << ": " << kernel.config << " on "
-                  << absl::StrJoin(kernel.heroes, ", ") << "\n";
+      context.out << "  "
+                  << PrintableLine(absl::StrCat(kernel.kernel, ": ", kernel.config, " on ",
+                                                absl::StrJoin(kernel.heroes, ", ")))
+                  << "\n";
     }
     if (!kernel.detail.empty()) {
-      context.out << "  " << kernel.kernel
+      context.out << "  " << PrintableLine(kernel.kernel)
                   << (kernel.outcome == ApplyOutcome::kApplied ? ": in part: " : ": NOT applied: ")
-                  << kernel.detail << "\n";
+                  << PrintableText(kernel.detail) << "\n";
     }
   }
-  context.out << options.out << ": " << applied.Count(ApplyOutcome::kApplied)
+  context.out << PrintableLine(options.out) << ": " << applied.Count(ApplyOutcome::kApplied)
               << " kernels changed, " << applied.Count(ApplyOutcome::kDefault)
               << " keep the compiler's choice, " << applied.Count(ApplyOutcome::kNotApplied)
-              << " could not be applied, " << applied.cuts << " cuts; compiled for "
-              << backend.capabilities().device << ": the kernels have the chosen tiles\n";
+              << " could not be applied, " << applied.cuts << " cuts\n";
+  if (compiler != nullptr) {
+    context.out << "compiled for " << capabilities.device
+                << ": the changed kernels have the chosen tiles\n";
+  }
   if (LosesTiles(options, applied)) {
     context.out << "StableHLO has no place for tiles: " << options.out
                 << " holds the cuts only; --to hlo or pb keeps the tiles\n";
   }
-  if (validated) context.out << "validated: both programs give the same results\n";
+  if (options.validate) context.out << "validated: both programs give the same results\n";
 }
 
 absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) {
@@ -215,15 +233,9 @@ absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) 
   if (!best.ok()) return best.status();
   absl::StatusOr<std::shared_ptr<const HloModule>> source = LoadSource(options);
   if (!source.ok()) return source.status();
-  AotBackendOptions aot;
-  aot.target = options.target.empty() ? best->device : options.target;
-  aot.timeout = absl::Minutes(30);
-  absl::StatusOr<std::unique_ptr<AotBackend>> backend = AotBackend::Create(aot);
-  if (!backend.ok()) {
-    const bool use = absl::IsInvalidArgument(backend.status());
-    return WithExitCode(use ? kExitWrongUse : kExitBroken, backend.status());
-  }
-  absl::StatusOr<AppliedProgram> applied = ApplyBest(**source, *best, **backend);
+  absl::StatusOr<std::unique_ptr<AotBackend>> compiler = OpenCompiler(options, *best);
+  if (!compiler.ok()) return compiler.status();
+  absl::StatusOr<AppliedProgram> applied = ApplyBest(**source, *best, compiler->get());
   if (!applied.ok()) return WithExitCode(kExitBadInput, applied.status());
   if (options.validate) {
     absl::Status same = Validate(options, *applied->program, **source);
@@ -237,12 +249,12 @@ absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) 
   }
   absl::Status written = WriteProgram(options, *applied->program);
   if (written.ok() && !options.serialize.empty()) {
-    absl::StatusOr<std::string> bytes = (*backend)->CompileToExecutable(*applied->program);
+    absl::StatusOr<std::string> bytes = (*compiler)->CompileToExecutable(*applied->program);
     if (!bytes.ok()) return WithExitCode(kExitBroken, bytes.status());
     written = WriteFileAtomically(options.serialize, *bytes);
   }
   if (!written.ok()) return WithExitCode(kExitBroken, written);
-  Show(options, *applied, **backend, options.validate, context);
+  Show(options, *applied, compiler->get(), context);
   const bool nothing =
       applied->Count(ApplyOutcome::kApplied) == 0 && applied->Count(ApplyOutcome::kNotApplied) > 0;
   return nothing ? kExitNothingMeasured : kExitDone;

@@ -1,106 +1,21 @@
 // The `aot` backend against a plugin that crashes, hangs, leaks, lies and reports other versions.
 
-#include <dirent.h>
-#include <unistd.h>
-
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <random>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "hardware/aot_backend.h"
-#include "hlo/kernel.h"
-#include "hlo/parser.h"
+#include "tests/fault/fault_fixture.h"
 
 namespace autotune {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr char kText[] = R"(HloModule NAME, is_scheduled=true
-
-%fused (p: f32[32,1024]) -> f32[32,1024] {
-  %p = f32[32,1024]{1,0:T(8,128)} parameter(0)
-  ROOT %add = f32[32,1024]{1,0:T(8,128)} add(%p, %p)
-}
-
-ENTRY %main (p0: f32[32,1024]) -> f32[32,1024] {
-  %p0 = f32[32,1024]{1,0:T(8,128)} parameter(0)
-  ROOT %NAME = f32[32,1024]{1,0:T(8,128)} fusion(%p0), kind=kLoop, calls=%fused
-}
-)";
-
-Kernel NamedKernel(const std::string& name) {
-  std::string text = kText;
-  for (size_t at = text.find("NAME"); at != std::string::npos; at = text.find("NAME")) {
-    text.replace(at, 4, name);
-  }
-  absl::StatusOr<std::unique_ptr<HloModule>> module = ParseHloText(text);
-  EXPECT_TRUE(module.ok()) << module.status();
-  absl::StatusOr<Kernel> kernel = KernelFromModule(*std::move(module));
-  EXPECT_TRUE(kernel.ok()) << kernel.status();
-  return *kernel;
-}
-
-Config FullTile() {
-  TileBounds bounds;
-  bounds.output = {4, 8};
-  return Config(bounds);
-}
-
-// How many live children a process has.
-int ChildrenOf(pid_t parent) {
-  int children = 0;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::ifstream stat(entry.path() / "stat");
-    std::string line;
-    if (!std::getline(stat, line)) continue;
-    const std::vector<std::string> fields =
-        absl::StrSplit(line.substr(line.rfind(')') + 1), ' ', absl::SkipWhitespace());
-    if (fields.size() > 1 && fields[0] != "Z" && fields[1] == absl::StrCat(parent)) ++children;
-  }
-  return children;
-}
-
-// Processes that run the fake plugin, wherever they hang in the tree.
-int ProcessesWithPlugin() {
-  int found = 0;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::ifstream maps(entry.path() / "maps");
-    std::string line;
-    while (std::getline(maps, line)) {
-      if (!absl::StrContains(line, AUTOTUNE_FAKE_PLUGIN)) continue;
-      ++found;
-      break;
-    }
-  }
-  return found;
-}
-
-class AotFaultTest : public testing::Test {
+class AotFaultTest : public FaultTest {
  protected:
-  void SetUp() override {
-    folder_ = absl::StrCat(testing::TempDir(), "/aot-fault-", getpid());
-    fs::create_directories(folder_);
-    setenv("TMPDIR", folder_.c_str(), 1);
-    unsetenv("FAKE_PJRT_API");
-  }
-  void TearDown() override {
-    EXPECT_TRUE(fs::is_empty(folder_)) << "temporary files are left in " << folder_;
-    EXPECT_EQ(ChildrenOf(getpid()), 0);
-    EXPECT_EQ(ProcessesWithPlugin(), 0);
-    fs::remove_all(folder_);
-    unsetenv("FAKE_PJRT_API");
-  }
-
   static absl::StatusOr<std::unique_ptr<AotBackend>> Backend(int jobs = 1) {
     AotBackendOptions options;
     options.target = "v3";
@@ -120,8 +35,6 @@ class AotFaultTest : public testing::Test {
     return results.ok() ? results->at(0)
                         : Measurement::FromFailure(FailureKind::kWrongResult, "no result");
   }
-
-  std::string folder_;
 };
 
 const std::map<std::string, FailureKind>& Faults() {
@@ -176,17 +89,7 @@ TEST_F(AotFaultTest, AConfigurationThatIsNoTileIsNotMeasured) {
 TEST_F(AotFaultTest, TwoHundredCandidatesWithThirtyPercentFaults) {
   std::vector<std::string> kinds;
   for (const auto& [fault, kind] : Faults()) kinds.push_back(fault);
-  std::mt19937_64 random(7);
-  std::vector<Kernel> kernels;
-  std::vector<std::string> names;
-  for (int i = 0; i < 200; ++i) {
-    const bool fault = random() % 10 < 3;
-    // Waiting for time-outs and memory takes long: fewer of those.
-    std::string kind = kinds[random() % kinds.size()];
-    if ((kind == "fault-hang" || kind == "fault-leak") && random() % 4 != 0) kind = "fault-crash";
-    names.push_back(fault ? kind : "fine");
-    kernels.push_back(NamedKernel(absl::StrCat(names.back(), ".", i)));
-  }
+  const auto [names, kernels] = MixedKernels(kinds, 200);
   std::vector<Candidate> candidates;
   for (const Kernel& kernel : kernels) candidates.push_back({&kernel, FullTile()});
 

@@ -8,7 +8,8 @@ if(AUTOTUNE_PJRT_INCLUDE_DIR)
   set_target_properties(
     autotune_fake_plugin PROPERTIES PREFIX "" OUTPUT_NAME fake_plugin LIBRARY_OUTPUT_DIRECTORY
                                                                       "${PROJECT_BINARY_DIR}/tests")
-  autotune_gtest_program(fault_test ci "${fault}/aot_fault_test.cc" autotune_hardware)
+  autotune_gtest_program(
+    fault_test ci "${fault}/aot_fault_test.cc;${fault}/pjrt_fault_test.cc" autotune_hardware)
   target_compile_definitions(
     fault_test PRIVATE "AUTOTUNE_FAKE_PLUGIN=\"$<TARGET_FILE:autotune_fake_plugin>\"")
   add_dependencies(fault_test autotune_worker autotune_fake_plugin)

@@ -1,12 +1,14 @@
 // A PJRT plugin that misbehaves on request. It compiles nothing: the "optimised program" is the
-// program itself. What it does is named in the program's bytes ("fault-crash" and so on); the
-// version of the API that it reports, in the environment variable FAKE_PJRT_API: "old" (its table
-// ends before topologies), "new" (a later minor version, a longer table), "major" (another major
-// version).
+// program itself. Running it gives one f32[32,1024] of ones; in a device loop a trip takes 20 us.
+// What goes wrong is named in the program's bytes ("fault-crash" and so on); the version of the API
+// that it reports, in the environment variable FAKE_PJRT_API: "old" (its table ends before
+// topologies), "ancient" (before clients), "new" (a later minor version, a longer table), "major"
+// (another major version).
 
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +16,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pjrt_c_api.h"
 
@@ -24,6 +27,22 @@ struct PJRT_Error {
 struct PJRT_TopologyDescription {};
 struct PJRT_Executable {
   std::string program;
+};
+struct PJRT_LoadedExecutable {
+  std::string program;
+};
+struct PJRT_DeviceDescription {};
+struct PJRT_Device {
+  PJRT_DeviceDescription description;
+};
+struct PJRT_Client {
+  PJRT_Device device;
+  PJRT_Device* devices[1] = {&device};
+};
+struct PJRT_Buffer {
+  PJRT_Buffer_Type type = PJRT_Buffer_Type_F32;
+  std::vector<int64_t> dims;
+  std::vector<char> bytes;
 };
 
 namespace {
@@ -76,7 +95,9 @@ std::string InitArgument(const std::string& name) {
 }
 
 void WriteSchedule(const char* text) {
-  const std::string path = InitArgument("--xla_jf_dump_to") + "/1-kernel-01-final_bundles.txt";
+  const std::string folder = InitArgument("--xla_jf_dump_to");
+  if (folder.empty()) return;  // not compiling ahead of time
+  const std::string path = folder + "/1-kernel-01-final_bundles.txt";
   if (FILE* file = std::fopen(path.c_str(), "w")) {
     std::fputs(text, file);
     std::fclose(file);
@@ -100,8 +121,9 @@ constexpr char kSchedule[] =
   }
 }
 
-PJRT_Error* Compile(PJRT_Compile_Args* args) {
-  std::string program(args->program->code, args->program->code_size);
+// Does what the program asks for; else turns it into what it compiles to.
+PJRT_Error* CompileProgram(const PJRT_Program& source, std::string* compiled) {
+  std::string program(source.code, source.code_size);
   const auto asked = [&](const char* fault) { return program.find(fault) != std::string::npos; };
   if (asked("fault-crash")) {
     std::fputs("Check failed: the window fits\n", stderr);
@@ -126,7 +148,152 @@ PJRT_Error* Compile(PJRT_Compile_Args* args) {
     const size_t at = program.find("[\"4\",\"8\"]");
     if (at != std::string::npos) program[at + 2] = '2';
   }
-  args->executable = new PJRT_Executable{std::move(program)};
+  *compiled = std::move(program);
+  return nullptr;
+}
+
+PJRT_Error* Compile(PJRT_Compile_Args* args) {
+  std::string compiled;
+  if (PJRT_Error* error = CompileProgram(*args->program, &compiled)) return error;
+  args->executable = new PJRT_Executable{std::move(compiled)};
+  return nullptr;
+}
+
+PJRT_Error* ClientCreate(PJRT_Client_Create_Args* args) {
+  args->client = new PJRT_Client;
+  return nullptr;
+}
+
+PJRT_Error* ClientDestroy(PJRT_Client_Destroy_Args* args) {
+  delete args->client;
+  return nullptr;
+}
+
+PJRT_Error* PlatformName(PJRT_Client_PlatformName_Args* args) {
+  static constexpr std::string_view kName = "tpu";
+  args->platform_name = kName.data();
+  args->platform_name_size = kName.size();
+  return nullptr;
+}
+
+PJRT_Error* PlatformVersion(PJRT_Client_PlatformVersion_Args* args) {
+  static constexpr std::string_view kVersion = "fake runtime 1";
+  args->platform_version = kVersion.data();
+  args->platform_version_size = kVersion.size();
+  return nullptr;
+}
+
+PJRT_Error* AddressableDevices(PJRT_Client_AddressableDevices_Args* args) {
+  args->addressable_devices = args->client->devices;
+  args->num_addressable_devices = 1;
+  return nullptr;
+}
+
+PJRT_Error* GetDescription(PJRT_Device_GetDescription_Args* args) {
+  args->device_description = &args->device->description;
+  return nullptr;
+}
+
+PJRT_Error* DeviceKind(PJRT_DeviceDescription_Kind_Args* args) {
+  static constexpr std::string_view kKind = "TPU v3";
+  args->device_kind = kKind.data();
+  args->device_kind_size = kKind.size();
+  return nullptr;
+}
+
+PJRT_Error* ClientCompile(PJRT_Client_Compile_Args* args) {
+  std::string compiled;
+  if (PJRT_Error* error = CompileProgram(*args->program, &compiled)) return error;
+  args->executable = new PJRT_LoadedExecutable{std::move(compiled)};
+  return nullptr;
+}
+
+PJRT_Error* GetExecutable(PJRT_LoadedExecutable_GetExecutable_Args* args) {
+  args->executable = new PJRT_Executable{args->loaded_executable->program};
+  return nullptr;
+}
+
+PJRT_Error* LoadedDestroy(PJRT_LoadedExecutable_Destroy_Args* args) {
+  delete args->executable;
+  return nullptr;
+}
+
+PJRT_Error* NumOutputs(PJRT_Executable_NumOutputs_Args* args) {
+  args->num_outputs = 1;
+  return nullptr;
+}
+
+PJRT_Error* BufferFromHost(PJRT_Client_BufferFromHostBuffer_Args* args) {
+  auto* buffer = new PJRT_Buffer;
+  buffer->type = args->type;
+  buffer->dims.assign(args->dims, args->dims + args->num_dims);
+  const auto* data = static_cast<const char*>(args->data);
+  size_t size = 4;  // every array of the tests has elements of 4 bytes, or is a flag
+  for (int64_t extent : buffer->dims) size *= static_cast<size_t>(extent);
+  if (args->type == PJRT_Buffer_Type_PRED) size = 1;
+  buffer->bytes.assign(data, data + size);
+  args->buffer = buffer;
+  args->done_with_host_buffer = nullptr;
+  return nullptr;
+}
+
+PJRT_Error* BufferReady(PJRT_Buffer_ReadyEvent_Args* args) {
+  args->event = nullptr;
+  return nullptr;
+}
+
+PJRT_Error* BufferDestroy(PJRT_Buffer_Destroy_Args* args) {
+  delete args->buffer;
+  return nullptr;
+}
+
+PJRT_Error* BufferType(PJRT_Buffer_ElementType_Args* args) {
+  args->type = args->buffer->type;
+  return nullptr;
+}
+
+PJRT_Error* BufferDimensions(PJRT_Buffer_Dimensions_Args* args) {
+  args->dims = args->buffer->dims.data();
+  args->num_dims = args->buffer->dims.size();
+  return nullptr;
+}
+
+PJRT_Error* ToHost(PJRT_Buffer_ToHostBuffer_Args* args) {
+  std::memcpy(args->dst, args->src->bytes.data(), args->src->bytes.size());
+  args->event = nullptr;
+  return nullptr;
+}
+
+PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args* args) {
+  const std::string& program = args->executable->program;
+  const auto asked = [&](const char* fault) { return program.find(fault) != std::string::npos; };
+  if (asked("fault-run-crash")) std::raise(SIGSEGV);
+  if (asked("fault-run-hang")) {
+    for (;;) pause();
+  }
+  if (asked("fault-run-leak")) Leak();
+  if (asked("fault-run-error")) return Error(PJRT_Error_Code_INTERNAL, "the core halted");
+  if (asked("fault-run-memory")) return Error(PJRT_Error_Code_RESOURCE_EXHAUSTED, "out of hbm");
+  for (size_t i = 0; i < args->num_args; ++i) {
+    const PJRT_Buffer& argument = *args->argument_lists[0][i];
+    if (argument.type != PJRT_Buffer_Type_S32 || asked("fault-flat")) continue;
+    int32_t trips = 0;
+    std::memcpy(&trips, argument.bytes.data(), sizeof(trips));
+    usleep(static_cast<useconds_t>(20 * trips));
+  }
+  // Results are wrong only with the tile of a candidate, not in the unmodified program.
+  const bool candidate = asked("window_config");
+  float value = 1;
+  if (candidate && asked("fault-wrong")) value = 2;
+  if (candidate && asked("fault-nan")) value = NAN;
+  auto* output = new PJRT_Buffer;
+  output->dims = {32, 1024};
+  output->bytes.resize(32 * 1024 * sizeof(float));
+  for (size_t i = 0; i < output->bytes.size(); i += sizeof(float)) {
+    std::memcpy(&output->bytes[i], &value, sizeof(float));
+  }
+  args->output_lists[0][0] = output;
+  if (args->device_complete_events != nullptr) args->device_complete_events[0] = nullptr;
   return nullptr;
 }
 
@@ -178,10 +345,31 @@ extern "C" __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
   api.PJRT_Compile = Compile;
   api.PJRT_Executable_OptimizedProgram = OptimizedProgram;
   api.PJRT_Executable_Destroy = ExecutableDestroy;
+  api.PJRT_Client_Create = ClientCreate;
+  api.PJRT_Client_Destroy = ClientDestroy;
+  api.PJRT_Client_PlatformName = PlatformName;
+  api.PJRT_Client_PlatformVersion = PlatformVersion;
+  api.PJRT_Client_AddressableDevices = AddressableDevices;
+  api.PJRT_Device_GetDescription = GetDescription;
+  api.PJRT_DeviceDescription_Kind = DeviceKind;
+  api.PJRT_Client_Compile = ClientCompile;
+  api.PJRT_LoadedExecutable_GetExecutable = GetExecutable;
+  api.PJRT_LoadedExecutable_Destroy = LoadedDestroy;
+  api.PJRT_Executable_NumOutputs = NumOutputs;
+  api.PJRT_Client_BufferFromHostBuffer = BufferFromHost;
+  api.PJRT_Buffer_ReadyEvent = BufferReady;
+  api.PJRT_Buffer_Destroy = BufferDestroy;
+  api.PJRT_Buffer_ElementType = BufferType;
+  api.PJRT_Buffer_Dimensions = BufferDimensions;
+  api.PJRT_Buffer_ToHostBuffer = ToHost;
+  api.PJRT_LoadedExecutable_Execute = Execute;
   const char* version = std::getenv("FAKE_PJRT_API");
   const std::string_view wanted = version == nullptr ? "" : version;
   if (wanted == "old") {
     api.struct_size = offsetof(PJRT_Api, PJRT_TopologyDescription_Create);
+    api.pjrt_api_version.minor_version = 1;
+  } else if (wanted == "ancient") {
+    api.struct_size = offsetof(PJRT_Api, PJRT_Client_Create);
     api.pjrt_api_version.minor_version = 1;
   } else if (wanted == "new") {
     api.struct_size = sizeof(table);

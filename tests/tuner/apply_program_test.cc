@@ -83,7 +83,7 @@ class ApplyProgramTest : public testing::Test {
   }
 
   AppliedProgram Apply(const BestConfig& best) {
-    absl::StatusOr<AppliedProgram> applied = ApplyBest(*program_, best, *backend_);
+    absl::StatusOr<AppliedProgram> applied = ApplyBest(*program_, best, backend_.get());
     EXPECT_TRUE(applied.ok()) << applied.status();
     return applied.ok() ? *std::move(applied) : AppliedProgram();
   }
