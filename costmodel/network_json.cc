@@ -123,15 +123,19 @@ class JsonReader {
     } else if constexpr (std::is_same_v<Value, bool>) {
       member.is_boolean() ? void(value = member.get<bool>()) : Fail(name, "true or false");
     } else if constexpr (std::is_integral_v<Value>) {
-      const bool fits = member.is_number_integer() && member.get<int64_t>() >= 0 &&
-                        (std::is_same_v<Value, uint64_t> || member.get<int64_t>() < 1 << 30);
+      const bool whole =
+          member.is_number_unsigned() || (member.is_number_integer() && member.get<int64_t>() >= 0);
+      const bool fits =
+          whole && (std::is_same_v<Value, uint64_t> || member.get<uint64_t>() < 1u << 30);
       fits ? void(value = member.get<Value>()) : Fail(name, "a whole number");
     } else {
       member.is_number() ? void(value = member.get<Value>()) : Fail(name, "a number");
     }
   }
 
-  void Skip(const char* name) { unread_.erase(name); }
+  void Skip(const char* name) {
+    if (status_.ok()) unread_.erase(name);
+  }
 
   absl::Status Finish() const {
     if (!status_.ok() || unread_.empty()) return status_;
