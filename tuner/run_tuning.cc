@@ -153,6 +153,11 @@ absl::Status TuningCommand::LoadInputs() {
 
 absl::Status TuningCommand::LoadModels() {
   const std::string device = backend_.backend->capabilities().device;
+  if (options_.model != "none" && !FindDeviceSpec(device).ok()) {
+    progress_->OnMessage(absl::StrCat("no cost model knows ", device, ": searching without one"));
+    options_.model = "none";
+    if (options_.strategy == kDefaultStrategy) options_.strategy = kDefaultBlindStrategy;
+  }
   absl::StatusOr<std::shared_ptr<CostModel>> model =
       CreateModel(options_.model, device, backend_.backend->capabilities().time_source);
   if (!model.ok()) return model.status();
