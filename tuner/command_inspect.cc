@@ -6,6 +6,7 @@
 #include "nlohmann/json.hpp"
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
+#include "tuner/fusion_command.h"
 #include "tuner/inspection.h"
 #include "tuner/number_options.h"
 #include "tuner/printable.h"
@@ -27,11 +28,16 @@ struct InspectOptions {
   std::string target;
   int64_t limit = 40;
   bool json = false;
+  bool fusion = false;
+  bool dot = false;
 };
 
 int RunInspect(const InspectOptions& options, CommandContext& context) {
   absl::StatusOr<Program> program = LoadProgram(options.program);
   if (!program.ok()) return context.Fail(program.status());
+  if (options.fusion || options.dot) {
+    return RunFusionInspection(*program, options.target, options.limit, options.dot, context);
+  }
   absl::StatusOr<Inspection> inspection = Inspect(*program, options.target);
   if (!inspection.ok()) return context.Fail(inspection.status());
   for (const std::string& warning : program->warnings) {
@@ -59,6 +65,10 @@ void AddInspectCommand(CLI::App& app, CommandContext& context) {
             "Kernels to show, dearest first; 0 shows all")
       ->capture_default_str();
   command->add_flag("--json", options->json, "One JSON document on standard output");
+  command->add_flag("--fusion", options->fusion,
+                    "The kernels expected of a program before optimisation, and what each cut would "
+                    "save or cost by the analytical model");
+  command->add_flag("--dot", options->dot, "The same as a Graphviz graph, groups coloured by cost");
   command->footer(kExamples);
   command->callback([options, &context] { context.exit_code = RunInspect(*options, context); });
 }
