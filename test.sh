@@ -68,6 +68,8 @@ mkdir -p build
 say "set-up"
 scripts/setup test
 setup_python
+# The TPU compiler and CPU plugins (1.2 GB), without which the tests of aot and pjrt skip themselves.
+[[ -n ${AUTOTUNE_WITHOUT_AOT-} ]] || scripts/setup_aot
 
 say "release build"
 build release-tests
