@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "hardware/device_spec.h"
 #include "hlo/cost_analysis.h"
+#include "hlo/program_stage.h"
 #include "tuner/command_status.h"
 #include "tuner/kernel_cost.h"
 #include "tuner/model_scorer.h"
@@ -98,6 +99,7 @@ absl::StatusOr<Inspection> Inspect(const Program& program, const std::string& ta
   inspection.device_reason = device->reason;
   inspection.before_optimisation = IsBeforeOptimisation(program);
   if (program.module != nullptr) {
+    inspection.stage = std::string(ProgramStageName(StageOf(*program.module)));
     CountModule(*program.module, inspection);
   } else {
     for (const Kernel& kernel : program.kernels) CountModule(*kernel.module, inspection);

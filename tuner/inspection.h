@@ -35,6 +35,7 @@ struct Inspection {
   std::string name;
   std::string device;
   std::string device_reason;
+  std::string stage;  // how far the program is compiled; empty for a recording
   bool before_optimisation = false;
   int64_t instructions = 0;
   int64_t computations = 0;

@@ -101,6 +101,7 @@ std::string InspectionText(const Inspection& inspection, int64_t limit) {
                                   FormatQuantity(inspection.flops), " FLOPs, ",
                                   FormatQuantity(inspection.bytes), " bytes accessed, ",
                                   FormatQuantity(inspection.transcendentals), " transcendentals\n");
+  if (!inspection.stage.empty()) absl::StrAppend(&text, "stage:   ", inspection.stage, "\n");
   absl::StrAppend(&text, "device:  ", inspection.device, " (", inspection.device_reason, ")\n\n");
   if (inspection.kernels.empty()) {
     absl::StrAppend(
@@ -150,6 +151,7 @@ json InspectionJson(const Inspection& inspection) {
           {"program_name", inspection.name},
           {"device", inspection.device},
           {"device_reason", inspection.device_reason},
+          {"stage", inspection.stage},
           {"before_optimisation", inspection.before_optimisation},
           {"instructions", inspection.instructions},
           {"computations", inspection.computations},

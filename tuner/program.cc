@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "hardware/stablehlo_import.h"
 #include "hlo/program_stage.h"
 #include "hlo/read_file.h"
 #include "hlo/read_module.h"
@@ -28,12 +29,10 @@ absl::StatusOr<Program> FromRecording(const std::string& path, const std::string
   return program;
 }
 
-absl::StatusOr<Program> FromModule(const std::string& path, std::string content) {
-  absl::StatusOr<ReadModuleResult> read = ReadVerifiedModule(std::move(content), InputName(path));
-  if (!read.ok()) return read.status();
+absl::StatusOr<Program> FromModule(const std::string& path, std::unique_ptr<HloModule> module) {
   Program program;
   program.path = path;
-  program.module = std::move(read->module);
+  program.module = std::move(module);
   program.name = std::string(program.module->name());
   absl::StatusOr<std::vector<Kernel>> kernels = ExtractKernels(*program.module);
   if (!kernels.ok()) return kernels.status();
@@ -45,7 +44,30 @@ absl::StatusOr<Program> FromModule(const std::string& path, std::string content)
   if (const int64_t elided = program.module->elided_constant_count(); elided > 0) {
     program.warnings.push_back(absl::StrCat(
         path, ": ", elided, elided == 1 ? " constant was" : " constants were",
-        " elided (`{...}`) when the file was written; costs and tuning do not need them"));
+        " elided (`{...}`) when the file was written; costs and tuning do not need them. "
+        "--xla_dump_hlo_as_proto, or print_large_constants when printing, writes them in full"));
+  }
+  return program;
+}
+
+// StableHLO goes through the TPU compiler where that is at hand; else the error says how to get
+// HLO.
+absl::StatusOr<Program> FromStableHlo(const std::string& path, const std::string& content) {
+  const absl::StatusOr<StableHloImporter> importer = FindStableHloImporter();
+  if (!importer.ok()) {
+    const absl::Status advice = ReadModule(content, InputName(path)).status();
+    return absl::InvalidArgumentError(absl::StrCat(
+        advice.message(), "\n  No plugin can import it here: ", importer.status().message()));
+  }
+  absl::StatusOr<std::unique_ptr<HloModule>> module = ImportStableHlo(content, *importer);
+  if (!module.ok()) {
+    return absl::Status(module.status().code(),
+                        absl::StrCat(InputName(path), ": ", module.status().message()));
+  }
+  absl::StatusOr<Program> program = FromModule(path, *std::move(module));
+  if (program.ok()) {
+    program->warnings.push_back(
+        absl::StrCat(path, " is StableHLO; the TPU compiler made HLO of it"));
   }
   return program;
 }
@@ -70,7 +92,10 @@ absl::StatusOr<Program> Load(const std::string& argument) {
   absl::StatusOr<std::string> content = ReadWholeFile(*path);
   if (!content.ok()) return content.status();
   if (IsRecordingContent(*content)) return FromRecording(*path, *content);
-  return FromModule(*path, *std::move(content));
+  if (DetectHloFormat(*content) == HloFormat::kStableHlo) return FromStableHlo(*path, *content);
+  absl::StatusOr<ReadModuleResult> read = ReadVerifiedModule(*std::move(content), InputName(*path));
+  if (!read.ok()) return read.status();
+  return FromModule(*path, std::move(read->module));
 }
 
 }  // namespace

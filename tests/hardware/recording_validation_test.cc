@@ -42,7 +42,7 @@ TEST(RecordingValidationTest, AModuleThatTheVerifierRefusesIsRefused) {
       if (instruction.opcode() == "broadcast") instruction.clear_dimensions();
     }
   }
-  EXPECT_THAT(ErrorOf(broken), HasSubstr("x.pb: module record 0 at byte 0: "));
+  EXPECT_THAT(ErrorOf(broken), HasSubstr("x.pb: module record 0 at byte 3: "));
   EXPECT_THAT(ErrorOf(broken), HasSubstr("broadcast"));
 }
 

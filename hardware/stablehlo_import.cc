@@ -1,0 +1,152 @@
+#include "hardware/stablehlo_import.h"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "hardware/aot_backend.h"
+#include "hardware/device_spec.h"
+#include "hardware/pjrt_discovery.h"
+#include "hardware/pjrt_plugin.h"
+#include "hardware/worker_process.h"
+#include "hlo/read_file.h"
+#include "hlo/read_module.h"
+#include "proto/compile_options.pb.h"
+#include "proto/worker.pb.h"
+
+namespace autotune {
+namespace {
+
+// The generation to compile for: what is read back does not depend on it.
+constexpr absl::string_view kDevice = "tpu-v5e";
+
+// A folder of its own that goes with its owner.
+class TemporaryFolder {
+ public:
+  static absl::StatusOr<std::unique_ptr<TemporaryFolder>> Create() {
+    std::error_code error;
+    std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+    if (error) parent = "/tmp";
+    std::string path = parent / "autotune-import-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) return ErrnoStatus(path, errno);
+    return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(std::move(path)));
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// Compiles for one device and has the compiler write its input, as a protobuf: its text would leave
+// out large constants.
+std::string DumpingOptions(const std::string& folder) {
+  proto::CompileOptionsProto options;
+  options.ParseFromString(SingleDeviceCompileOptions());
+  auto& overrides = *options.mutable_env_option_overrides();
+  overrides["xla_dump_to"].set_string_field(folder);
+  overrides["xla_dump_hlo_as_proto"].set_bool_field(true);
+  return options.SerializeAsString();
+}
+
+// The program that the compiler wrote before its first pass; NotFound if there is none.
+absl::StatusOr<std::unique_ptr<HloModule>> ReadDump(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename();
+    if (!absl::StrContains(name, "before_optimizations") || !absl::EndsWith(name, ".pb")) continue;
+    absl::StatusOr<ReadModuleResult> read =
+        ReadModuleFile(entry.path(), {.format = HloFormat::kHloProto, .keep_unknown = true});
+    if (!read.ok()) return read.status();
+    return std::move(read->module);
+  }
+  return absl::NotFoundError("the compiler wrote no program");
+}
+
+absl::Status StatusOf(const Failure& failure) {
+  const std::string message = absl::StrCat("importing StableHLO: ", failure.message);
+  switch (failure.kind) {
+    case FailureKind::kTimeout:
+      return absl::DeadlineExceededError(message);
+    case FailureKind::kOutOfMemory:
+      return absl::ResourceExhaustedError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+// Compiles in a worker. What is wrong with the code, or with the process, or OK.
+absl::Status CompileInWorker(const std::string& code, const StableHloImporter& importer,
+                             const std::string& folder) {
+  WorkerOptions options;
+  options.program = importer.worker;
+  options.environment = {{"TPU_LOG_DIR", "disabled"},
+                         {"TPU_SKIP_MDS_QUERY", "1"},
+                         {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"}};
+  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
+  if (!worker.ok()) return worker.status();
+  proto::WorkerRequest request;
+  proto::AotCompileRequest& compile = *request.mutable_aot_compile();
+  compile.set_plugin(importer.plugin);
+  compile.set_topology(importer.topology);
+  compile.set_program(code);
+  compile.set_format("mlir");
+  compile.set_compile_options(DumpingOptions(folder));
+  const std::variant<std::string, Failure> answer =
+      (*worker)->Call(request.SerializeAsString(), importer.timeout);
+  if (const Failure* failure = std::get_if<Failure>(&answer)) return StatusOf(*failure);
+  proto::WorkerReply reply;
+  if (!reply.ParseFromString(std::get<std::string>(answer))) {
+    return absl::DataLossError("a worker's reply cannot be read");
+  }
+  if (reply.status_code() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the compiler does not take this StableHLO: ", reply.status_message()));
+}
+
+}  // namespace
+
+absl::StatusOr<StableHloImporter> FindStableHloImporter() {
+  if (!HasPjrtSupport()) {
+    return absl::UnimplementedError("this program was built without PJRT: ./autotune --with aot");
+  }
+  StableHloImporter importer;
+  absl::StatusOr<std::string> plugin = FindLibtpu();
+  if (!plugin.ok()) return plugin.status();
+  importer.plugin = *std::move(plugin);
+  absl::StatusOr<std::string> worker = FindWorkerProgram();
+  if (!worker.ok()) return worker.status();
+  importer.worker = *std::move(worker);
+  const absl::StatusOr<DeviceSpec> device = FindDeviceSpec(kDevice);
+  if (!device.ok()) return device.status();
+  absl::StatusOr<std::string> topology = AotTopology(*device);
+  if (!topology.ok()) return topology.status();
+  importer.topology = *std::move(topology);
+  return importer;
+}
+
+absl::StatusOr<std::unique_ptr<HloModule>> ImportStableHlo(const std::string& code,
+                                                           const StableHloImporter& importer) {
+  absl::StatusOr<std::unique_ptr<TemporaryFolder>> folder = TemporaryFolder::Create();
+  if (!folder.ok()) return folder.status();
+  const absl::Status compiled = CompileInWorker(code, importer, (*folder)->path());
+  absl::StatusOr<std::unique_ptr<HloModule>> module = ReadDump((*folder)->path());
+  if (module.ok() || compiled.ok()) return module;
+  return compiled;
+}
+
+}  // namespace autotune
