@@ -23,7 +23,6 @@
 #include "tuner/interrupt.h"
 #include "tuner/number_options.h"
 #include "tuner/printable.h"
-#include "tuner/printable.h"
 #include "tuner/text_table.h"
 #include "tuner/training_files.h"
 
