@@ -1,6 +1,6 @@
 #include "hlo/kernel.h"
 
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -373,12 +373,18 @@ TEST(ExtractKernels, EveryProgramOfTheSharedData) {
     const std::string text = ReadText(path);
     const std::unique_ptr<HloModule> module = Parse(text);
     ASSERT_NE(module, nullptr);
-    const auto start = std::chrono::steady_clock::now();
+    // CPU time: other work on the machine does not count.
+    const std::clock_t start = std::clock();
     const absl::StatusOr<std::vector<Kernel>> kernels = ExtractKernels(*module);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     ASSERT_TRUE(kernels.ok()) << kernels.status();
-    // Generous: 0.5 s is the bar on an idle machine for the largest of them (1.8 MB).
-    EXPECT_LT(seconds.count(), 2.0);
+    // Generous: 0.5 s is the bar on an idle machine for the largest of them (1.8 MB). Sanitizers
+    // make it several times as much.
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    EXPECT_LT(seconds, 2.0);
+#else
+    EXPECT_LT(seconds, 20.0);
+#endif
     if (path.stem().extension() == ".before") {
       EXPECT_TRUE(kernels->empty());
       continue;
