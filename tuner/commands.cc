@@ -115,6 +115,7 @@ int CommandContext::Fail(const absl::Status& status) const {
 void AddCommands(CLI::App& app, CommandContext& context) {
   AddTuneCommand(app, context);
   AddApplyCommand(app, context);
+  AddReportCommand(app, context);
   AddInspectCommand(app, context);
   AddCompareCommand(app, context);
   AddTrainCommand(app, context);

@@ -36,6 +36,7 @@ struct CommandContext {
 // `context.exit_code`. `context` must outlive `app`. To add a command, write command_NAME.cc,
 // declare it here and list it in AddCommands.
 void AddTuneCommand(CLI::App& app, CommandContext& context);
+void AddReportCommand(CLI::App& app, CommandContext& context);
 void AddInspectCommand(CLI::App& app, CommandContext& context);
 void AddCheckCommand(CLI::App& app, CommandContext& context);
 void AddConvertCommand(CLI::App& app, CommandContext& context);

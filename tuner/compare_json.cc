@@ -19,6 +19,7 @@ Json ToJson(const ReachStatistic& reach) {
   return {{"percent", reach.percent},
           {"runs", reach.runs},
           {"reached", reach.reached},
+          {"p10", OrNull(reach.p10)},
           {"median", OrNull(reach.median)},
           {"p90", OrNull(reach.p90)}};
 }

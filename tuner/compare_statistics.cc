@@ -21,13 +21,6 @@ int64_t EvaluationsBy(const SearchRun& run, double seconds) {
          run.clock_seconds.begin();
 }
 
-// SlowdownAfter for a run that already holds its best so far.
-double SlowdownOf(const SearchRun& run, double best_seconds, int64_t evaluations) {
-  const int64_t n = std::min(evaluations, static_cast<int64_t>(run.best_so_far.size()));
-  if (n <= 0) return std::numeric_limits<double>::infinity();
-  return run.best_so_far[static_cast<size_t>(n - 1)] / best_seconds;
-}
-
 // The slowdown of the program: the sum of the kernels' times so far over that of their best.
 using EvaluationsAt = std::function<int64_t(const SearchRun&)>;
 std::optional<double> ProgramSlowdown(absl::Span<const KernelRuns* const> kernels, size_t seed,
@@ -35,7 +28,7 @@ std::optional<double> ProgramSlowdown(absl::Span<const KernelRuns* const> kernel
   double now = 0, best = 0;
   for (const KernelRuns* kernel : kernels) {
     const SearchRun& run = kernel->runs[seed];
-    const double slowdown = SlowdownOf(run, kernel->best_seconds, evaluations(run));
+    const double slowdown = SlowdownAfter(run.best_so_far, kernel->best_seconds, evaluations(run));
     now += kernel->weight * kernel->best_seconds * slowdown;
     best += kernel->weight * kernel->best_seconds;
   }
@@ -73,6 +66,7 @@ SlowdownStatistic AfterSeconds(absl::Span<const KernelRuns* const> kernels, doub
 ReachStatistic Reach(double percent, const Values& values) {
   ReachStatistic result = {.percent = percent, .runs = static_cast<int64_t>(values.size())};
   result.reached = std::count_if(values.begin(), values.end(), [](const auto& v) { return !!v; });
+  result.p10 = NearestRankPercentile(values, 10);
   result.median = NearestRankPercentile(values, 50);
   result.p90 = NearestRankPercentile(values, 90);
   return result;

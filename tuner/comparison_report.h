@@ -23,6 +23,7 @@ struct ReachStatistic {
   int64_t reached = 0;
   std::optional<double> median;  // absent: never
   std::optional<double> p90;     // absent: never
+  std::optional<double> p10;     // absent: never
 };
 
 // How good the runs of a method are after `at` evaluations, or after `at` seconds of the clock. A

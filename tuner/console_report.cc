@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tuner/report_render.h"
+#include "tuner/report_text.h"
 #include "tuner/select_best.h"
 #include "tuner/text_table.h"
 
@@ -89,12 +90,6 @@ std::string KernelNotes(const TuningReport& report) {
   return text;
 }
 
-std::string TotalName(const std::string& name) {
-  if (name == "default") return "compiler's default";
-  if (name == "analytical" || name == "learned") return name + " model's choice";
-  return name;
-}
-
 std::string TotalsTable(const TuningReport& report) {
   if (report.totals.empty()) return "";
   const ProgramTotal* base = report.Total("default");
@@ -104,7 +99,7 @@ std::string TotalsTable(const TuningReport& report) {
       .Column("speed-up")
       .Column("kernels", TextTable::Align::kLeft);
   for (const ProgramTotal& total : report.totals) {
-    table.Row({TotalName(total.name), FormatSeconds(total.seconds),
+    table.Row({TotalTitle(total.name), FormatSeconds(total.seconds),
                base != nullptr ? FormatSpeedup(base->seconds / total.seconds) : "-",
                absl::StrCat(total.kernels, " of ", report.kernels.size())});
   }
@@ -124,8 +119,17 @@ std::string Failures(const TuningReport& report) {
   return text.empty() ? text : absl::StrCat("\nfailed candidates\n", text);
 }
 
+// "speed-up 1.10x (1.08x to 1.12x with 95 % confidence)".
+std::string SpeedupLine(const TuningReport& report) {
+  const std::optional<double> speedup = report.Speedup();
+  if (!speedup) return "";
+  const std::string interval = DescribeInterval(report);
+  return absl::StrCat("speed-up", Mark(report), " ", FormatSpeedup(*speedup),
+                      interval.empty() ? "" : absl::StrCat(" (", interval, ")"), "\n");
+}
+
 std::string Summary(const TuningReport& report) {
-  std::string text = FormatCount(report.measurements);
+  std::string text = absl::StrCat(SpeedupLine(report), FormatCount(report.measurements));
   if (report.budget) absl::StrAppend(&text, " of ", FormatCount(*report.budget));
   absl::StrAppend(&text, " measurements");
   int64_t reused = 0;
@@ -168,6 +172,18 @@ std::string Footer(const TuningReport& report) {
 }
 
 }  // namespace
+
+RunHeadline HeadlineOf(const TuningReport& report) {
+  return {.backend = report.backend,
+          .device = report.device,
+          .time_source = report.time_source,
+          .reason = report.backend_reason,
+          .program = report.program,
+          .kernels = static_cast<int64_t>(report.kernels.size()),
+          .strategy = report.strategy,
+          .model = report.model,
+          .seed = report.seed};
+}
 
 std::string RenderHeadline(const RunHeadline& headline) {
   const bool estimate = headline.time_source == TimeSource::kEstimate;

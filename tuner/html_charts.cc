@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "tuner/html_page.h"
+#include "tuner/report_text.h"
 #include "tuner/text_table.h"
 
 namespace autotune {
@@ -106,8 +107,10 @@ ChartAxis AxisOf(const TuningReport& report, ProgressAxis axis) {
   return {};
 }
 
-// The measured candidates that `model` ranked, per kernel: [score, seconds, config].
-std::vector<json> PredictedPoints(const TuningReport& report, const std::string& model) {
+// The measured candidates that `model` ranked, per kernel: [score, or predicted seconds; measured
+// seconds; config].
+std::vector<json> PredictedPoints(const TuningReport& report, const std::string& model,
+                                  bool log_seconds) {
   std::vector<json> points(report.kernels.size(), json::array());
   size_t count = 0;
   for (const CandidateOutcome& outcome : report.candidates) {
@@ -115,7 +118,9 @@ std::vector<json> PredictedPoints(const TuningReport& report, const std::string&
     for (const Prediction& prediction : outcome.predictions) {
       if (prediction.model != model || !std::isfinite(prediction.score)) continue;
       if (++count > kPointsShown) return points;
-      points[outcome.kernel].push_back({Rounded(prediction.score),
+      const double predicted = log_seconds ? std::exp(prediction.score) : prediction.score;
+      if (!std::isfinite(predicted)) continue;
+      points[outcome.kernel].push_back({Rounded(predicted),
                                         Rounded(outcome.measurement->MedianSeconds()),
                                         outcome.config.Key().substr(0, 80)});
     }
@@ -141,23 +146,146 @@ std::optional<json> ProgressChart(const TuningReport& report, ProgressAxis axis)
   if (curve.empty()) return std::nullopt;
   const double first = curve.front()[0], last = curve.back()[0];
   if (axis != ProgressAxis::kMeasurements && !(last > 0)) return std::nullopt;
+  ChartAxis x = AxisOf(report, axis);
+  if (last > 0) x.max = last;
   json spec = {{"kind", "xy"},
-               {"x", ToJson(AxisOf(report, axis))},
+               {"direct", true},
+               {"x", ToJson(x)},
                {"y", ToJson(ChartAxis{.label = "program's time", .format = "seconds"})},
                {"series", json::array()}};
-  spec["series"].push_back(
-      {{"name", "best so far"}, {"color", 2}, {"step", true}, {"points", curve}});
-  int color = 0;
+  int color = 3;
   for (const ProgramTotal& total : report.totals) {
     if (total.name == "best found" || !(total.seconds > 0)) continue;
     const double seconds = Rounded(total.seconds);
-    const bool is_default = total.name == "default";
+    const bool is_default = total.name == "default", known = total.name == "best known";
+    spec["series"].push_back({{"name", total.name},
+                              {"color", is_default ? json("soft") : json(known ? 0 : color++)},
+                              {"dash", is_default ? 1
+                                       : known    ? 2
+                                                  : 3},
+                              {"points", {{std::min(first, 0.0), seconds}, {last, seconds}}}});
+  }
+  spec["series"].push_back(
+      {{"name", "best so far"}, {"color", 2}, {"step", true}, {"strong", true}, {"points", curve}});
+  return spec;
+}
+
+std::vector<HtmlRung> ProgramLadder(const TuningReport& report) {
+  const ProgramTotal* base = report.Total("default");
+  std::vector<HtmlRung> ladder;
+  int color = 3;
+  for (const ProgramTotal& total : report.totals) {
+    if (!(total.seconds > 0)) continue;
+    HtmlRung rung = {.name = TotalTitle(total.name),
+                     .value = total.seconds,
+                     .text = FormatSeconds(total.seconds)};
+    if (base != nullptr) rung.note = FormatSpeedup(base->seconds / total.seconds);
+    if (total.name == "default") {
+      rung.color = "soft";
+    } else if (total.name == "best found") {
+      rung.color = "2";
+      rung.emphasised = true;
+    } else {
+      rung.color = total.name == "best known" ? "0" : absl::StrCat(color++);
+    }
+    ladder.push_back(std::move(rung));
+  }
+  return ladder;
+}
+
+namespace {
+
+// The points of the history, per kernel and of failures; the largest ratio.
+struct History {
+  std::vector<json> points;
+  json failures = json::array();
+  double largest = 1;
+};
+
+History HistoryOf(const TuningReport& report) {
+  History history;
+  history.points.assign(report.kernels.size(), json::array());
+  int64_t measured = 0;
+  for (const CandidateOutcome& outcome : report.candidates) {
+    measured += outcome.fate == Fate::kMeasured ? 1 : 0;
+  }
+  const int64_t step = measured / static_cast<int64_t>(kPointsShown) + 1;
+  int64_t position = 0;
+  for (const CandidateOutcome& outcome : report.candidates) {
+    if (outcome.fate != Fate::kMeasured || position++ % step != 0) continue;
+    const std::optional<double> base = MedianOf(report.kernels[outcome.kernel].compiler_default);
+    if (!base || !outcome.measurement) continue;
+    const std::string& name = report.kernels[outcome.kernel].name;
+    if (!outcome.measurement->ok()) {
+      history.failures.push_back(
+          {outcome.measurements, 0,
+           absl::StrCat(name, ": ",
+                        std::string(FailureKindName(outcome.measurement->failure().kind)))});
+      continue;
+    }
+    const double ratio = Rounded(outcome.measurement->MedianSeconds() / *base);
+    history.largest = std::max(history.largest, ratio);
+    history.points[outcome.kernel].push_back(
+        {outcome.measurements, ratio, absl::StrCat(name, " ", outcome.config.Key().substr(0, 60))});
+  }
+  return history;
+}
+
+// A series per kernel of `named`, then one of all others.
+void AddKernelSeries(const TuningReport& report, const std::vector<json>& points,
+                     const std::vector<size_t>& named, json& spec) {
+  json others = json::array();
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (std::find(named.begin(), named.end(), i) != named.end()) continue;
+    others.insert(others.end(), points[i].begin(), points[i].end());
+  }
+  for (size_t i = 0; i < named.size(); ++i) {
+    spec["series"].push_back({{"name", report.kernels[named[i]].name},
+                              {"mode", "points"},
+                              {"color", i},
+                              {"shape", i},
+                              {"points", points[named[i]]}});
+  }
+  if (!others.empty()) {
     spec["series"].push_back(
-        {{"name", is_default ? "compiler's default" : total.name},
-         {"color", is_default ? json("soft") : json(color == 0 ? 1 : color + 2)},
-         {"dashed", true},
-         {"points", {{std::min(first, 0.0), seconds}, {last, seconds}}}});
-    color += is_default ? 0 : 1;
+        {{"name", "other kernels"}, {"mode", "points"}, {"color", "soft"}, {"points", others}});
+  }
+}
+
+std::vector<size_t> MostPoints(const std::vector<json>& points) {
+  std::vector<double> sizes;
+  sizes.reserve(points.size());
+  for (const json& one : points) sizes.push_back(static_cast<double>(one.size()));
+  return Largest(sizes, kKernelsNamed);
+}
+
+}  // namespace
+
+std::optional<json> HistoryChart(const TuningReport& report) {
+  History history = HistoryOf(report);
+  const std::vector<size_t> named = MostPoints(history.points);
+  if (named.empty()) return std::nullopt;
+  const double last = static_cast<double>(report.measurements);
+  ChartAxis x = {.label = "measurements", .format = "count"};
+  x.min = 0;
+  x.max = last;
+  json spec = {{"kind", "xy"},
+               {"x", ToJson(x)},
+               {"y", ToJson(ChartAxis{.label = "time / default", .format = "ratio", .log = true})},
+               {"series", json::array()}};
+  spec["series"].push_back({{"name", "compiler's default"},
+                            {"color", "soft"},
+                            {"dash", 1},
+                            {"points", {{0, 1}, {last, 1}}}});
+  AddKernelSeries(report, history.points, named, spec);
+  if (!history.failures.empty()) {
+    for (json& failure : history.failures) failure[1] = Rounded(history.largest * 1.25);
+    spec["series"].push_back({{"name", "failed"},
+                              {"mode", "points"},
+                              {"color", 1},
+                              {"shape", "cross"},
+                              {"size", 5},
+                              {"points", history.failures}});
   }
   return spec;
 }
@@ -172,38 +300,46 @@ std::optional<json> KernelTimeChart(const TuningReport& report) {
   }
   const std::vector<size_t> order = Largest(longest, kKernelsShown);
   if (order.empty()) return std::nullopt;
-  return KernelBars(report, order,
-                    {{"compiler's default", "soft", before}, {"best found", 2, after}},
-                    {.label = "time per run of the program", .format = "seconds"}, false);
+  json spec =
+      KernelBars(report, order, {{"compiler's default", "soft", before}, {"best found", 2, after}},
+                 {.label = "time per run of the program", .format = "seconds"}, false);
+  json labels = json::array();
+  for (size_t i : order) {
+    const std::optional<double> speedup = report.kernels[i].Speedup();
+    labels.push_back(speedup && *speedup > 1.005 ? json(FormatSpeedup(*speedup)) : json());
+  }
+  for (json& series : spec["series"]) {
+    if (series["name"] == "best found") series["labels"] = labels;
+  }
+  return spec;
 }
 
 std::optional<json> PredictionChart(const TuningReport& report, const std::string& model) {
-  const std::vector<json> points = PredictedPoints(report, model);
-  std::vector<double> sizes;
-  sizes.reserve(points.size());
-  for (const json& one : points) sizes.push_back(static_cast<double>(one.size()));
-  const std::vector<size_t> named = Largest(sizes, kKernelsNamed);
+  const RankingModel* ranking = report.Model(model);
+  const bool seconds = ranking != nullptr && ranking->predicts_seconds;
+  std::vector<json> points = PredictedPoints(report, model, seconds);
+  const std::vector<size_t> named = MostPoints(points);
   if (named.empty()) return std::nullopt;
-  json spec = {
-      {"kind", "xy"},
-      {"x", ToJson(ChartAxis{.label = absl::StrCat("score of ", model, " (lower is better)")})},
-      {"y", ToJson(ChartAxis{.label = "measured time", .format = "seconds", .log = true})},
-      {"series", json::array()}};
-  json others = json::array();
-  for (size_t i = 0; i < points.size(); ++i) {
-    if (std::find(named.begin(), named.end(), i) != named.end()) continue;
-    others.insert(others.end(), points[i].begin(), points[i].end());
+  ChartAxis x = {.label = absl::StrCat("score of ", model, " (lower is better)")};
+  if (seconds) x = {.label = "predicted time", .format = "seconds", .log = true};
+  json spec = {{"kind", "xy"},
+               {"x", ToJson(x)},
+               {"y", ToJson(ChartAxis{.label = "measured time", .format = "seconds", .log = true})},
+               {"series", json::array()}};
+  if (seconds) {
+    double low = std::numeric_limits<double>::infinity(), high = 0;
+    for (const json& of_kernel : points) {
+      for (const json& point : of_kernel) {
+        low = std::min(low, point[0].get<double>());
+        high = std::max(high, point[0].get<double>());
+      }
+    }
+    spec["series"].push_back({{"name", "as predicted"},
+                              {"color", "soft"},
+                              {"dash", 1},
+                              {"points", {{low, low}, {high, high}}}});
   }
-  for (size_t i = 0; i < named.size(); ++i) {
-    spec["series"].push_back({{"name", report.kernels[named[i]].name},
-                              {"mode", "points"},
-                              {"color", i},
-                              {"points", points[named[i]]}});
-  }
-  if (!others.empty()) {
-    spec["series"].push_back(
-        {{"name", "other kernels"}, {"mode", "points"}, {"color", "soft"}, {"points", others}});
-  }
+  AddKernelSeries(report, points, named, spec);
   return spec;
 }
 
@@ -221,31 +357,6 @@ std::optional<json> BudgetChart(const TuningReport& report) {
   const std::vector<size_t> order = Largest(all, kKernelsShown);
   if (order.empty()) return std::nullopt;
   return KernelBars(report, order, series, {.label = "measurements", .format = "count"}, true);
-}
-
-std::optional<json> TimeSplitChart(const TuningReport& report, TimeOf of) {
-  const TimeSplit& time = report.time;
-  std::vector<std::pair<const char*, double>> parts = {{"compiling", time.device_compile},
-                                                       {"running", time.device_run}};
-  if (of == TimeOf::kHost) {
-    parts = {{"reading the program", time.load},
-             {"proposing and ranking", time.search},
-             {"measuring", time.measure},
-             {"storing records", time.store}};
-  }
-  json spec = {{"kind", "bars"},
-               {"stacked", true},
-               {"value", ToJson(ChartAxis{.label = "time", .format = "seconds"})},
-               {"categories", {of == TimeOf::kHost ? "this machine" : "device"}},
-               {"series", json::array()}};
-  int color = of == TimeOf::kHost ? 0 : 4;
-  double total = 0;
-  for (const auto& [name, seconds] : parts) {
-    total += seconds;
-    spec["series"].push_back({{"name", name}, {"color", color++}, {"values", {Rounded(seconds)}}});
-  }
-  if (!(total > 0)) return std::nullopt;
-  return spec;
 }
 
 std::optional<json> FateChart(const TuningReport& report) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
+#include "tuner/html_page.h"
 #include "tuner/tuning_report.h"
 
 namespace autotune {
@@ -20,6 +21,15 @@ enum class ProgressAxis { kMeasurements, kDeviceTime, kWallTime };
 // as lines across.
 std::optional<nlohmann::json> ProgressChart(const TuningReport& report, ProgressAxis axis);
 
+// The time of every measurement over that of its kernel's default, in the order of the
+// measurements; a series per kernel (those with most points by name), failures as one of their own
+// at the top. Kernels without a default with a time are left out.
+std::optional<nlohmann::json> HistoryChart(const TuningReport& report);
+
+// The program's time with the compiler's default, each model's choice, the best found and the best
+// known, as a ladder for HtmlPage::Hero.
+std::vector<HtmlRung> ProgramLadder(const TuningReport& report);
+
 // Time per kernel (count times its time) before and after, longest first, at most 15 kernels.
 std::optional<nlohmann::json> KernelTimeChart(const TuningReport& report);
 
@@ -28,10 +38,6 @@ std::optional<nlohmann::json> PredictionChart(const TuningReport& report, const 
 
 // Measurements per kernel by role, at most 15 kernels.
 std::optional<nlohmann::json> BudgetChart(const TuningReport& report);
-
-// What the machine that tuned, or the device, spent its time on.
-enum class TimeOf { kHost, kDevice };
-std::optional<nlohmann::json> TimeSplitChart(const TuningReport& report, TimeOf of);
 
 // Candidates per kernel by what became of them, at most 15 kernels.
 std::optional<nlohmann::json> FateChart(const TuningReport& report);

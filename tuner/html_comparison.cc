@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "nlohmann/json.hpp"
+#include "tuner/html_comparison_charts.h"
 #include "tuner/html_page.h"
 #include "tuner/html_report.h"
 #include "tuner/text_table.h"
@@ -23,91 +24,17 @@ using nlohmann::json;
 constexpr char kNone[] = "–";
 // Kernels with fewer configurations have no curves worth looking at.
 constexpr int64_t kSmallKernel = 10;
-constexpr size_t kPointsShown = 3000;
+constexpr size_t kKernelsOpen = 4;  // shown in full without a click
 
-std::string Short(double value) {
-  if (value >= 1000) return FormatCount(std::llround(value));
-  return absl::StrFormat("%.*f", value >= 100 ? 0 : value >= 10 ? 1 : 2, value);
-}
-
-std::string Whole(double value) { return FormatCount(std::llround(value)); }
-
-using Format = std::string (*)(double);
-std::string OrNever(const std::optional<double>& value, Format format) {
+std::string OrNever(const std::optional<double>& value, std::string (*format)(double)) {
   return value ? format(*value) : "never";
-}
-
-// What the two axes of a comparison have each: evaluations and the simulated clock.
-struct Axis {
-  std::vector<ReachStatistic> MethodResult::*reach;
-  std::vector<SlowdownStatistic> MethodResult::*slowdown;
-  std::vector<SlowdownStatistic> MethodResult::*curve;
-  Format format;
-  const char* unit;  // after a number
-  ChartAxis chart;
-};
-
-const Axis& Evaluations() {
-  static const Axis& axis = *new Axis{&MethodResult::evaluations_to_within,
-                                      &MethodResult::slowdown_after_evaluations,
-                                      &MethodResult::evaluation_curve,
-                                      Whole,
-                                      "",
-                                      {.label = "measurements", .format = "count", .log = true}};
-  return axis;
-}
-
-const Axis& Clock() {
-  static const Axis& axis =
-      *new Axis{&MethodResult::seconds_to_within,
-                &MethodResult::slowdown_after_seconds,
-                &MethodResult::clock_curve,
-                Short,
-                " s",
-                {.label = "simulated device time", .format = "seconds", .log = true}};
-  return axis;
-}
-
-// The colour of a method is that of its strategy; with a model its line is solid.
-json SeriesOf(const MethodResult& method, size_t index, const Axis& axis) {
-  json points = json::array(), band = json::array();
-  for (const SlowdownStatistic& at : method.*axis.curve) {
-    if (at.median) points.push_back({Rounded(at.at), Rounded(*at.median)});
-    if (at.p10 && at.p90) band.push_back({Rounded(at.at), Rounded(*at.p10), Rounded(*at.p90)});
-  }
-  json series = {{"name", method.method}, {"color", index}, {"points", points}};
-  if (band.size() > 1) series["band"] = band;
-  if (!absl::StrContains(method.method, "+")) series["dashed"] = true;
-  return series;
-}
-
-std::optional<json> CurveChart(absl::Span<const MethodResult> methods, const Axis& axis) {
-  json spec = {
-      {"kind", "xy"},
-      {"x", ToJson(axis.chart)},
-      {"y", ToJson(ChartAxis{.label = "slowdown", .format = "ratio", .log = true, .min = 1})},
-      {"series", json::array()}};
-  double last = 0;
-  for (const MethodResult& method : methods) {
-    if (!(method.*axis.curve).empty()) last = std::max(last, (method.*axis.curve).back().at);
-  }
-  for (size_t i = 0; i < methods.size(); ++i) {
-    json series = SeriesOf(methods[i], i, axis);
-    if (series["points"].empty()) continue;
-    // A search that ended stays as good as it is.
-    if (series["points"].back()[0].get<double>() < last) {
-      series["points"].push_back({Rounded(last), series["points"].back()[1]});
-    }
-    spec["series"].push_back(std::move(series));
-  }
-  if (spec["series"].empty()) return std::nullopt;
-  return spec;
 }
 
 void AddCurves(absl::Span<const MethodResult> methods, absl::string_view title, HtmlPage& page) {
   const char* caption =
-      "Median over seeds of the best so far over the best recorded, with the 10th to 90th "
-      "percentile. Dashed: without a model.";
+      "Best so far over the best recorded: median over seeds, with the 10th to 90th percentile as "
+      "a "
+      "band (point at a method for its own). Dashed: without a model.";
   if (auto chart = CurveChart(methods, Evaluations())) {
     page.Chart(absl::StrCat(title, ": slowdown by measurements"), caption, *std::move(chart));
   }
@@ -116,7 +43,7 @@ void AddCurves(absl::Span<const MethodResult> methods, absl::string_view title, 
   }
 }
 
-HtmlTable MethodTable(absl::Span<const MethodResult> methods, const Axis& axis) {
+HtmlTable MethodTable(absl::Span<const MethodResult> methods, const ComparisonAxis& axis) {
   HtmlTable table;
   table.Column("method", HtmlTable::Cell::kName);
   const auto shown = std::find_if(methods.begin(), methods.end(),
@@ -130,7 +57,7 @@ HtmlTable MethodTable(absl::Span<const MethodResult> methods, const Axis& axis) 
     table.Column(absl::StrCat("after ", absl::StrFormat("%g", slowdown.at), axis.unit));
   }
   for (const MethodResult& method : methods) {
-    table.Row().Add(method.method);
+    table.Row().Add(method.method, &method == Winner(methods) ? "good" : "");
     if (method.runs == 0) table.Tag("has nothing to rank here");
     for (const ReachStatistic& reach : method.*axis.reach) {
       table.Add(
@@ -141,43 +68,10 @@ HtmlTable MethodTable(absl::Span<const MethodResult> methods, const Axis& axis) 
       table.Add(absl::StrCat(first.reached, " of ", first.runs));
     }
     for (const SlowdownStatistic& slowdown : method.*axis.slowdown) {
-      table.Add(slowdown.median ? absl::StrCat(Short(*slowdown.median), "x") : kNone);
+      table.Add(slowdown.median ? absl::StrCat(ShortNumber(*slowdown.median), "x") : kNone);
     }
   }
   return table;
-}
-
-std::optional<json> PredictionChart(const ModelAccuracy& model, size_t color) {
-  json points = json::array();
-  const size_t step = model.points.size() / kPointsShown + 1;
-  double low = 0, high = 0;
-  for (size_t i = 0; i < model.points.size(); i += step) {
-    const PredictedPoint& point = model.points[i];
-    if (!std::isfinite(point.prediction)) continue;
-    const double predicted = model.predicts_seconds ? std::exp(point.prediction) : point.prediction;
-    points.push_back({Rounded(predicted), Rounded(point.seconds), point.config.substr(0, 80)});
-    low = points.size() == 1 ? predicted : std::min(low, predicted);
-    high = points.size() == 1 ? predicted : std::max(high, predicted);
-  }
-  if (points.size() < 2) return std::nullopt;
-  ChartAxis x = {.label = absl::StrCat("score of ", model.model)};
-  if (model.predicts_seconds) x = {.label = "predicted time", .format = "seconds", .log = true};
-  json spec = {{"kind", "xy"},
-               {"x", ToJson(x)},
-               {"y", ToJson(ChartAxis{.label = "measured time", .format = "seconds", .log = true})},
-               {"series",
-                {{{"name", "recorded configurations"},
-                  {"mode", "points"},
-                  {"color", color},
-                  {"points", points}}}}};
-  if (model.predicts_seconds) {
-    spec["series"].push_back(
-        {{"name", "as predicted"},
-         {"color", "soft"},
-         {"dashed", true},
-         {"points", {{Rounded(low), Rounded(low)}, {Rounded(high), Rounded(high)}}}});
-  }
-  return spec;
 }
 
 HtmlTable ModelTable(const KernelComparison& kernel) {
@@ -198,49 +92,69 @@ HtmlTable ModelTable(const KernelComparison& kernel) {
   return table;
 }
 
-void AddKernel(const KernelComparison& kernel, HtmlPage& page) {
-  page.Section(absl::StrCat(kernel.name, kernel.opaque ? " (opaque)" : ""));
-  page.Paragraph(absl::StrCat(
-      kernel.kind, ", ", FormatCount(kernel.count), " per run of the program, ",
-      FormatCount(kernel.configs), " recorded configurations",
-      kernel.failures > 0 ? absl::StrCat(" (", FormatCount(kernel.failures), " failures)") : "",
-      ". Best ", FormatSeconds(kernel.best_seconds),
-      kernel.default_seconds
-          ? absl::StrCat(", compiler's default ", FormatSeconds(*kernel.default_seconds), " (",
-                         FormatSpeedup(*kernel.default_seconds / kernel.best_seconds), ")")
-          : ", no default recorded",
-      "."));
-  const bool small = kernel.configs < kSmallKernel;
-  if (!small) {
-    page.BeginCharts();
-    AddCurves(kernel.methods, kernel.name, page);
-    for (size_t i = 0; i < kernel.models.size(); ++i) {
-      if (auto chart = PredictionChart(kernel.models[i], i)) {
-        page.Chart(absl::StrCat(kernel.name, ": measured against ", kernel.models[i].model), "",
-                   *std::move(chart));
-      }
-    }
-    page.EndCharts();
-    page.Table(MethodTable(kernel.methods, Evaluations()));
-  } else {
-    page.FoldedTable("By measurements", MethodTable(kernel.methods, Evaluations()));
-  }
-  page.FoldedTable("By simulated device time", MethodTable(kernel.methods, Clock()));
-  if (!kernel.models.empty()) page.Table(ModelTable(kernel));
+std::string DefaultOf(const KernelComparison& kernel) {
+  if (!kernel.default_seconds) return kNone;
+  return absl::StrCat(FormatSeconds(*kernel.default_seconds), " (",
+                      FormatSpeedup(*kernel.default_seconds / kernel.best_seconds), ")");
 }
 
-// The method with the fewest evaluations in the median until all kernels are within the first
-// percentage, the earlier of equals.
-const MethodResult* Winner(const ComparisonReport& report) {
-  const MethodResult* winner = nullptr;
-  for (const MethodResult& method : report.overall) {
-    if (method.evaluations_to_within.empty() || !method.evaluations_to_within[0].median) continue;
-    if (winner == nullptr ||
-        *method.evaluations_to_within[0].median < *winner->evaluations_to_within[0].median) {
-      winner = &method;
+void AddKernelCharts(const KernelComparison& kernel, HtmlPage& page) {
+  page.BeginCharts();
+  AddCurves(kernel.methods, kernel.name, page);
+  for (size_t i = 0; i < kernel.models.size(); ++i) {
+    if (auto chart = AccuracyChart(kernel.models[i], i)) {
+      page.Chart(absl::StrCat(kernel.name, ": measured against ", kernel.models[i].model),
+                 "Each recorded configuration; on the dashed line the prediction is right.",
+                 *std::move(chart));
     }
   }
-  return winner;
+  page.EndCharts();
+}
+
+void AddKernel(const KernelComparison& kernel, bool open, HtmlPage& page) {
+  page.BeginDetails(
+      absl::StrCat(kernel.name, kernel.opaque ? " (opaque)" : ""),
+      absl::StrCat(kernel.kind, " · ", FormatCount(kernel.configs), " configurations · best ",
+                   FormatSeconds(kernel.best_seconds), " · default ", DefaultOf(kernel)),
+      open);
+  if (kernel.configs >= kSmallKernel) AddKernelCharts(kernel, page);
+  page.Table(MethodTable(kernel.methods, Evaluations()));
+  page.FoldedTable("By simulated device time", MethodTable(kernel.methods, Clock()));
+  if (!kernel.models.empty()) page.Table(ModelTable(kernel));
+  page.EndDetails();
+}
+
+// A line for each kernel, then each in full, the largest spaces open.
+void AddKernels(const ComparisonReport& report, HtmlPage& page) {
+  page.Section("Kernel by kernel");
+  HtmlTable table;
+  table.Column("kernel", HtmlTable::Cell::kName)
+      .Column("kind", HtmlTable::Cell::kText)
+      .Column("count")
+      .Column("configurations")
+      .Column("failures")
+      .Column("best")
+      .Column("default (over best)")
+      .Column("fewest measurements", HtmlTable::Cell::kText);
+  for (const KernelComparison& kernel : report.kernels) {
+    table.Row().Add(kernel.name);
+    if (kernel.opaque) table.Tag("opaque");
+    table.Add(kernel.kind).Add(FormatCount(kernel.count)).Add(FormatCount(kernel.configs));
+    table.Add(FormatCount(kernel.failures)).Add(FormatSeconds(kernel.best_seconds));
+    table.Add(DefaultOf(kernel));
+    const MethodResult* winner = Winner(kernel.methods);
+    table.Add(winner == nullptr
+                  ? std::string(kNone)
+                  : absl::StrCat(winner->method, ": ",
+                                 WholeNumber(*winner->evaluations_to_within[0].median)));
+  }
+  page.Table(table);
+  size_t open = 0;
+  for (const KernelComparison& kernel : report.kernels) {
+    const bool shown = kernel.configs >= kSmallKernel && open < kKernelsOpen;
+    open += shown ? 1 : 0;
+    AddKernel(kernel, shown, page);
+  }
 }
 
 const MethodResult* Named(absl::Span<const MethodResult> methods, absl::string_view name) {
@@ -250,24 +164,51 @@ const MethodResult* Named(absl::Span<const MethodResult> methods, absl::string_v
   return nullptr;
 }
 
-void AddCards(const ComparisonReport& report, HtmlPage& page) {
-  page.BeginCards();
-  if (const MethodResult* winner = Winner(report)) {
-    const ReachStatistic& reach = winner->evaluations_to_within[0];
-    page.Card(
-        absl::StrFormat("Fewest measurements until every kernel is within %g %%", reach.percent),
-        winner->method,
-        absl::StrCat(OrNever(reach.median, Whole), " in the median, ", OrNever(reach.p90, Whole),
-                     " at the 90th percentile"),
-        true);
-    if (const MethodResult* random = Named(report.overall, "random"); random && random != winner) {
-      const ReachStatistic& blind = random->evaluations_to_within[0];
-      page.Card("Random search needs", OrNever(blind.median, Whole),
-                blind.median
-                    ? absl::StrCat(FormatSpeedup(*blind.median / *reach.median), " as many")
-                    : "in the median");
+std::vector<HtmlRung> MethodLadder(const ComparisonReport& report, const MethodResult* winner) {
+  double longest = 0;
+  for (const MethodResult& method : report.overall) {
+    if (!method.evaluations_to_within.empty()) {
+      longest = std::max(longest, method.evaluations_to_within[0].median.value_or(0));
     }
   }
+  std::vector<HtmlRung> ladder;
+  for (size_t i = 0; i < report.overall.size(); ++i) {
+    const MethodResult& method = report.overall[i];
+    if (method.evaluations_to_within.empty() || method.method == "default") continue;
+    const std::optional<double> median = method.evaluations_to_within[0].median;
+    ladder.push_back({.name = method.method,
+                      .value = median.value_or(longest),
+                      .text = OrNever(median, WholeNumber),
+                      .color = median ? absl::StrCat(i % 8) : "soft",
+                      .emphasised = &method == winner});
+  }
+  return ladder;
+}
+
+void AddHero(const ComparisonReport& report, HtmlPage& page) {
+  const MethodResult* winner = Winner(report.overall);
+  if (winner == nullptr) return;
+  const ReachStatistic& reach = winner->evaluations_to_within[0];
+  HtmlHero hero;
+  hero.label =
+      absl::StrFormat("Fewest measurements until every kernel is within %g %%", reach.percent);
+  hero.value = WholeNumber(*reach.median);
+  hero.interval =
+      absl::StrCat(OrNever(reach.p10, WholeNumber), " to ", OrNever(reach.p90, WholeNumber),
+                   " over ", report.seeds, " seeds (10th to 90th percentile)");
+  hero.sentence = absl::StrCat("By ", winner->method, ", in the median over seeds.");
+  if (const MethodResult* random = Named(report.overall, "random"); random && random != winner) {
+    if (const std::optional<double> blind = random->evaluations_to_within[0].median) {
+      absl::StrAppend(&hero.sentence, " Random search needs ", WholeNumber(*blind), ": ",
+                      absl::StrFormat("%.3g", *blind / *reach.median), " times as many.");
+    }
+  }
+  page.Hero(hero, MethodLadder(report, winner));
+}
+
+void AddCards(const ComparisonReport& report, HtmlPage& page) {
+  AddHero(report, page);
+  page.BeginCards();
   for (const ModelSummary& model : report.models) {
     if (!model.tile_size_ape) continue;
     page.Card(absl::StrCat("Tile-Size APE of ", model.model),
@@ -276,11 +217,12 @@ void AddCards(const ComparisonReport& report, HtmlPage& page) {
                   ? absl::StrFormat("mean Kendall tau %.3f", *model.mean_kendall_tau)
                   : "");
   }
-  page.Card("Runs",
+  page.Card("Kernels", FormatCount(static_cast<int64_t>(report.kernels.size())),
+            absl::StrCat(report.methods.size(), " methods, ", report.seeds, " seeds"));
+  page.Card("Searches",
             FormatCount(static_cast<int64_t>(report.kernels.size() * report.methods.size()) *
                         report.seeds),
-            absl::StrCat(report.kernels.size(), " kernels, ", report.methods.size(), " methods, ",
-                         report.seeds, " seeds; ", absl::StrFormat("%.1f s", report.wall_seconds)));
+            "replayed offline");
   page.EndCards();
 }
 
@@ -308,10 +250,17 @@ void AddOverall(const ComparisonReport& report, HtmlPage& page) {
       "Kernels with opaque configurations are left out. Measurements and seconds: until every "
       "kernel is that close, summed over kernels. Slowdown: of the program's time, after so many "
       "measurements, or seconds, for each kernel. Columns: median / 90th percentile over seeds "
-      "until "
-      "within that many per cent of the best; median slowdown after so many.");
+      "until within that many per cent of the best; median slowdown after so many.");
   page.BeginCharts();
   AddCurves(report.overall, "Program", page);
+  if (auto chart = SpreadChart(report.overall)) {
+    const int height = 110 + 30 * static_cast<int>((*chart)["categories"].size());
+    page.WideChart(absl::StrFormat("Measurements until every kernel is within %g %%, over seeds",
+                                   report.overall.front().evaluations_to_within[0].percent),
+                   "Bar: 10th to 90th percentile; mark: median. A bar with an open end: so many "
+                   "runs never get there.",
+                   *std::move(chart), height);
+  }
   page.EndCharts();
   page.Table(MethodTable(report.overall, Evaluations()));
   page.FoldedTable("By simulated device time", MethodTable(report.overall, Clock()));
@@ -357,9 +306,10 @@ std::string RenderHtml(const ComparisonReport& report) {
                   [](const KernelComparison& kernel) { return !kernel.opaque; })) {
     AddOverall(report, page);
   }
-  for (const KernelComparison& kernel : report.kernels) AddKernel(kernel, page);
+  AddKernels(report, page);
   AddEnvironment(report, page);
-  return page.Finish(absl::StrCat("Made by autotune ", report.autotune_version, "."));
+  return page.Finish(absl::StrCat("Made by autotune ", report.autotune_version,
+                                  absl::StrFormat(" in %.1f s.", report.wall_seconds)));
 }
 
 }  // namespace autotune

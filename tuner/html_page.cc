@@ -1,5 +1,6 @@
 #include "tuner/html_page.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
@@ -23,8 +24,21 @@ absl::string_view CellClass(HtmlTable::Cell kind) {
       return "name";
     case HtmlTable::Cell::kKey:
       return "key";
+    case HtmlTable::Cell::kBar:
+      return "share";
   }
   return "";
+}
+
+// A colour of the style sheet as a style.
+std::string ColorStyle(const std::string& color) {
+  const bool soft = color.empty() || color == "soft";
+  return absl::StrCat("--color:var(--", soft ? "muted" : absl::StrCat("c", color), ")");
+}
+
+std::string PercentOf(double share) {
+  if (share > 0 && share < 0.001) return "<0.1 %";
+  return absl::StrFormat(share < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * share);
 }
 
 // Nothing is loaded from anywhere, whatever a name may hold.
@@ -54,7 +68,7 @@ double Rounded(double value) {
 
 HtmlTable& HtmlTable::Column(absl::string_view title, Cell kind) {
   kinds_.push_back(kind);
-  absl::StrAppend(&head_, "<th", kind == Cell::kNumber ? " class=\"n\"" : "", ">",
+  absl::StrAppend(&head_, "<th scope=\"col\"", kind == Cell::kNumber ? " class=\"n\"" : "", ">",
                   EscapeHtml(title), "</th>");
   return *this;
 }
@@ -75,6 +89,14 @@ HtmlTable& HtmlTable::Add(absl::string_view text, absl::string_view css_class) {
 
 HtmlTable& HtmlTable::Tag(absl::string_view text) {
   absl::StrAppend(&rows_.back().back(), " <span class=\"tag warn\">", EscapeHtml(text), "</span>");
+  return *this;
+}
+
+HtmlTable& HtmlTable::Bar(double share) {
+  const double width = std::clamp(share, 0.0, 1.0) * 100;
+  rows_.back().push_back(
+      absl::StrFormat("<span class=\"meter\"><i style=\"width:%.1f%%\"></i></span><span>%s</span>",
+                      width, EscapeHtml(PercentOf(share))));
   return *this;
 }
 
@@ -104,9 +126,10 @@ nlohmann::json ToJson(const ChartAxis& axis) {
 }
 
 HtmlPage::HtmlPage(absl::string_view title, absl::string_view subtitle) : title_(title) {
-  body_ = absl::StrCat("<header><h1>", EscapeHtml(title),
-                       "</h1><button id=\"theme\" type=\"button\">Dark</button><p class=\"sub\">",
-                       EscapeHtml(subtitle), "</p></header>\n");
+  header_ = absl::StrCat("<header><h1>", EscapeHtml(title),
+                         "</h1><button id=\"theme\" type=\"button\">Dark</button>"
+                         "<p class=\"sub\">",
+                         EscapeHtml(subtitle), "</p></header>\n");
 }
 
 void HtmlPage::SourceBanner(TimeSource source, bool recorded, absl::string_view what) {
@@ -124,7 +147,61 @@ void HtmlPage::SourceBanner(TimeSource source, bool recorded, absl::string_view 
 }
 
 void HtmlPage::Section(absl::string_view title) {
-  Raw(absl::StrCat("<h2>", EscapeHtml(title), "</h2>\n"));
+  Raw(absl::StrCat("<h2 id=\"s", sections_.size(), "\">", EscapeHtml(title), "</h2>\n"));
+  sections_.emplace_back(title);
+}
+
+void HtmlPage::Hero(const HtmlHero& hero, const std::vector<HtmlRung>& ladder) {
+  Raw(absl::StrCat("<section class=\"hero", hero.estimate ? " estimate" : "",
+                   "\"><div><div class=\"label\">", EscapeHtml(hero.label),
+                   "</div><div class=\"value\">", EscapeHtml(hero.value), "</div>"));
+  if (!hero.interval.empty()) {
+    Raw(absl::StrCat("<div class=\"interval\">", EscapeHtml(hero.interval), "</div>"));
+  }
+  Raw(absl::StrCat("<p>", EscapeHtml(hero.sentence), "</p></div>"));
+  double longest = 0;
+  for (const HtmlRung& rung : ladder) longest = std::max(longest, rung.value);
+  if (longest > 0) Raw("<div class=\"ladder\">");
+  for (const HtmlRung& rung : ladder) {
+    if (!(longest > 0)) break;
+    Raw(absl::StrCat("<div class=\"rung", rung.emphasised ? " main" : "", "\"><span>",
+                     EscapeHtml(rung.name), "</span><span class=\"track\"><i style=\"",
+                     absl::StrFormat("width:%.2f%%;", 100 * rung.value / longest),
+                     ColorStyle(rung.color), "\"></i></span><b>", EscapeHtml(rung.text), "</b><em>",
+                     EscapeHtml(rung.note), "</em></div>\n"));
+  }
+  if (longest > 0) Raw("</div>");
+  Raw("</section>\n");
+}
+
+void HtmlPage::BeginFigure(absl::string_view title) {
+  Raw(absl::StrCat("<figure><h3>", EscapeHtml(title), "</h3>"));
+}
+
+void HtmlPage::SplitBar(absl::string_view title, const std::vector<HtmlPart>& parts,
+                        const std::function<std::string(double)>& format) {
+  double all = 0;
+  for (const HtmlPart& part : parts) all += part.value;
+  if (!(all > 0)) return;
+  Raw("<div class=\"split\">");
+  if (!title.empty()) {
+    Raw(absl::StrCat("<div class=\"head\"><span>", EscapeHtml(title), "</span><b>",
+                     EscapeHtml(format(all)), "</b></div>"));
+  }
+  Raw("<div class=\"track\">");
+  for (const HtmlPart& part : parts) {
+    if (!(part.value > 0)) continue;
+    Raw(absl::StrFormat("<i style=\"flex-grow:%.6g;%s\"></i>", part.value / all,
+                        ColorStyle(part.color)));
+  }
+  Raw("</div><ul>");
+  for (const HtmlPart& part : parts) {
+    if (!(part.value > 0)) continue;
+    Raw(absl::StrCat("<li style=\"", ColorStyle(part.color), "\"><span>", EscapeHtml(part.name),
+                     "</span> <b>", EscapeHtml(format(part.value)), "</b> <em>",
+                     EscapeHtml(PercentOf(part.value / all)), "</em></li>"));
+  }
+  Raw("</ul></div>\n");
 }
 
 void HtmlPage::Paragraph(absl::string_view text) {
@@ -134,6 +211,12 @@ void HtmlPage::Paragraph(absl::string_view text) {
 void HtmlPage::FoldedTable(absl::string_view summary, const HtmlTable& table) {
   Raw(absl::StrCat("<details class=\"panel long\"><summary>", EscapeHtml(summary), "</summary>",
                    table.ToHtml(), "</details>\n"));
+}
+
+void HtmlPage::BeginDetails(absl::string_view summary, absl::string_view note, bool open) {
+  Raw(absl::StrCat("<details class=\"part\"", open ? " open" : "", "><summary><b>",
+                   EscapeHtml(summary), "</b> <span class=\"soft\">", EscapeHtml(note),
+                   "</span></summary>\n"));
 }
 
 void HtmlPage::Notes(const std::vector<std::string>& notes) {
@@ -150,20 +233,29 @@ void HtmlPage::Card(absl::string_view label, absl::string_view value, absl::stri
                    "</div><div class=\"note\">", EscapeHtml(note), "</div></div>\n"));
 }
 
-void HtmlPage::Chart(absl::string_view title, absl::string_view caption, nlohmann::json spec,
-                     int height) {
+void HtmlPage::AddChart(absl::string_view title, absl::string_view caption, nlohmann::json spec,
+                        int height, absl::string_view css_class) {
   const std::string id = absl::StrCat("chart-", charts_.size());
   spec["id"] = id;
-  Raw(absl::StrCat("<figure", height > 0 ? " class=\"tall\"" : "", "><h3>", EscapeHtml(title),
-                   "</h3><div class=\"plot\"",
-                   height > 0 ? absl::StrCat(" style=\"--height:", height, "px\"") : "",
-                   "><canvas id=\"", id, "\" role=\"img\" aria-label=\"", EscapeHtml(title),
-                   "\"></canvas></div>"));
+  Raw(absl::StrCat("<figure class=\"", css_class, "\"><h3>", EscapeHtml(title), "</h3>"));
   if (!caption.empty()) {
     Raw(absl::StrCat("<figcaption>", EscapeHtml(caption), "</figcaption>"));
   }
-  Raw("</figure>\n");
+  Raw(absl::StrCat("<div class=\"plot\"",
+                   height > 0 ? absl::StrCat(" style=\"--height:", height, "px\"") : "",
+                   "><canvas id=\"", id, "\" role=\"img\" aria-label=\"", EscapeHtml(title),
+                   "\"></canvas></div></figure>\n"));
   charts_.push_back(std::move(spec));
+}
+
+void HtmlPage::Chart(absl::string_view title, absl::string_view caption, nlohmann::json spec,
+                     int height) {
+  AddChart(title, caption, std::move(spec), height, height > 0 ? "tall" : "");
+}
+
+void HtmlPage::WideChart(absl::string_view title, absl::string_view caption, nlohmann::json spec,
+                         int height) {
+  AddChart(title, caption, std::move(spec), height, height > 0 ? "tall wide" : "wide");
 }
 
 void HtmlPage::Fact(absl::string_view name, absl::string_view value) {
@@ -173,7 +265,7 @@ void HtmlPage::Fact(absl::string_view name, absl::string_view value) {
 
 void HtmlPage::Command(absl::string_view title, absl::string_view command) {
   if (command.empty()) return;
-  Raw(absl::StrCat("<p class=\"soft\">", EscapeHtml(title), "</p><div class=\"command\"><pre>",
+  Raw(absl::StrCat("<h3 class=\"plain\">", EscapeHtml(title), "</h3><div class=\"command\"><pre>",
                    EscapeHtml(command), "</pre><button type=\"button\">Copy</button></div>\n"));
 }
 
@@ -196,6 +288,14 @@ void HtmlPage::Candidates(nlohmann::json candidates, const std::vector<std::stri
 std::string HtmlPage::Finish(absl::string_view footer) const {
   nlohmann::json data = {{"charts", charts_}};
   if (!candidates_.is_null()) data["candidates"] = candidates_;
+  std::string navigation;
+  if (sections_.size() > 2) {
+    navigation = "<nav aria-label=\"Sections\">";
+    for (size_t i = 0; i < sections_.size(); ++i) {
+      absl::StrAppend(&navigation, "<a href=\"#s", i, "\">", EscapeHtml(sections_[i]), "</a>");
+    }
+    absl::StrAppend(&navigation, "</nav>\n");
+  }
   return absl::StrCat(
       "<!DOCTYPE html>\n<html lang=\"en\" data-theme=\"light\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"",
@@ -203,7 +303,7 @@ std::string HtmlPage::Finish(absl::string_view footer) const {
       "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n<title>",
       EscapeHtml(title_), "</title>\n<style>\n", ReportCss(), "</style>\n</head>\n<body>\n<main>\n",
-      body_, "<footer>", EscapeHtml(footer),
+      header_, navigation, body_, "<footer>", EscapeHtml(footer),
       "</footer>\n</main>\n"
       "<noscript><p>The charts and the table of candidates need JavaScript.</p></noscript>\n"
       "<script type=\"application/json\" id=\"report-data\">",

@@ -2,6 +2,7 @@
 #define AUTOTUNE_TUNER_HTML_PAGE_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ double Rounded(double value);
 // A table. Not thread-safe.
 class HtmlTable {
  public:
-  enum class Cell { kText, kNumber, kName, kKey };
+  enum class Cell { kText, kNumber, kName, kKey, kBar };
 
   // The next column. REQUIRES: before the first row.
   HtmlTable& Column(absl::string_view title, Cell kind = Cell::kNumber);
@@ -40,6 +41,10 @@ class HtmlTable {
   HtmlTable& Add(absl::string_view text, absl::string_view css_class);
   // A label beside the text of the last cell.
   HtmlTable& Tag(absl::string_view text);
+  // The row's next cell: a bar of this share (0 to 1) with its percentage.
+  HtmlTable& Bar(double share);
+
+  size_t rows() const { return rows_.size(); }
 
   // The table as a panel of its own.
   std::string ToHtml() const;
@@ -48,6 +53,32 @@ class HtmlTable {
   std::vector<Cell> kinds_;
   std::string head_;
   std::vector<std::vector<std::string>> rows_;  // cells as HTML
+};
+
+// The one figure that a page is about.
+struct HtmlHero {
+  std::string label;     // what it is
+  std::string value;     // "1.10x"
+  std::string interval;  // "1.08x to 1.12x with 95 % confidence"; may be empty
+  std::string sentence;
+  bool estimate = false;  // looks like one
+};
+
+// A rung of a ladder: a value as a bar from zero, longest last or first as given.
+struct HtmlRung {
+  std::string name;
+  double value = 0;
+  std::string text;   // of the value
+  std::string note;   // "1.10x"; may be empty
+  std::string color;  // "soft" or a colour's number
+  bool emphasised = false;
+};
+
+// A part of a whole.
+struct HtmlPart {
+  std::string name;
+  double value = 0;
+  std::string color;  // "soft" or a colour's number
 };
 
 // What a chart's axis shows: see report.js.
@@ -69,11 +100,17 @@ class HtmlPage {
   // The banner that says whether times are hardware's or estimates; `what` names the device.
   void SourceBanner(TimeSource source, bool recorded, absl::string_view what);
 
+  // A heading, which the page's navigation links to.
   void Section(absl::string_view title);
+  // The figure that the page is about, with `ladder` beside it.
+  void Hero(const HtmlHero& hero, const std::vector<HtmlRung>& ladder);
   void Paragraph(absl::string_view text);
   void Table(const HtmlTable& table) { Raw(table.ToHtml()); }
   // Behind a line that opens it.
   void FoldedTable(absl::string_view summary, const HtmlTable& table);
+  // What stands between these two is behind a line that opens it, and open at first if so wanted.
+  void BeginDetails(absl::string_view summary, absl::string_view note, bool open);
+  void EndDetails() { Raw("</details>\n"); }
   void Notes(const std::vector<std::string>& notes);
 
   // Cards stand between these two.
@@ -87,6 +124,15 @@ class HtmlPage {
   void BeginCharts() { Raw("<div class=\"charts\">"); }
   void Chart(absl::string_view title, absl::string_view caption, nlohmann::json spec,
              int height = 0);
+  // The same over the whole width of the page.
+  void WideChart(absl::string_view title, absl::string_view caption, nlohmann::json spec,
+                 int height = 0);
+  // A figure that needs no script stands between these two.
+  void BeginFigure(absl::string_view title);
+  void EndFigure() { Raw("</figure>\n"); }
+  // A bar of parts with a legend that has their values and percentages; nothing if all are zero.
+  void SplitBar(absl::string_view title, const std::vector<HtmlPart>& parts,
+                const std::function<std::string(double)>& format);
   void EndCharts() { Raw("</div>\n"); }
 
   // Names with values.
@@ -106,8 +152,12 @@ class HtmlPage {
 
  private:
   void Raw(absl::string_view html) { body_.append(html.data(), html.size()); }
+  void AddChart(absl::string_view title, absl::string_view caption, nlohmann::json spec, int height,
+                absl::string_view css_class);
 
   std::string title_;
+  std::string header_;
+  std::vector<std::string> sections_;
   std::string body_;
   nlohmann::json charts_ = nlohmann::json::array();
   nlohmann::json candidates_;

@@ -65,6 +65,7 @@ std::optional<json> RooflineChart(const TuningReport& report) {
   spec["series"].push_back(
       {{"name", "what " + device->name + " allows (per core)"},
        {"color", "soft"},
+       {"strong", true},
        {"points", Roofs(*device, std::min(low / 2, ridge / 4), std::max(high * 2, ridge * 4))}});
   auto add = [&](const char* name, json color, bool hollow, const json& points) {
     if (points.empty()) return;
@@ -72,7 +73,8 @@ std::optional<json> RooflineChart(const TuningReport& report) {
                               {"mode", "points"},
                               {"color", std::move(color)},
                               {"hollow", hollow},
-                              {"size", 5},
+                              {"named", !hollow},
+                              {"size", 6},
                               {"points", points}});
   };
   add("compiler's default", "soft", true, before);

@@ -25,6 +25,7 @@ json ToJson(const Measurement& measurement) {
   if (measurement.compiler_estimate_seconds) {
     value["compiler_estimate_seconds"] = *measurement.compiler_estimate_seconds;
   }
+  if (!measurement.method.empty()) value["method"] = measurement.method;
   return value;
 }
 
@@ -45,6 +46,19 @@ json ToJson(const FailureCount& failure) {
   return {{"kind", std::string(FailureKindName(failure.kind))},
           {"count", failure.count},
           {"first_message", failure.first_message}};
+}
+
+json ToJson(const SpeedupInterval& interval) {
+  return {{"low", interval.low},
+          {"high", interval.high},
+          {"confidence", interval.confidence},
+          {"kernels", interval.kernels},
+          {"kernels_without_repeats", interval.kernels_without_repeats}};
+}
+
+json ToJson(const RankingModel& model) {
+  return {{"name", model.name},
+          {"prediction_unit", model.predicts_seconds ? "log-seconds" : "score"}};
 }
 
 json ToJson(const KernelReport& kernel);
@@ -89,6 +103,7 @@ json ToJson(const KernelReport& kernel) {
   SetIf(value, "compiler_estimate_seconds", kernel.compiler_estimate_seconds);
   SetIf(value, "model_tau", kernel.model_tau);
   SetIf(value, "speedup", kernel.Speedup());
+  if (kernel.speedup_interval) value["speedup_interval"] = ToJson(*kernel.speedup_interval);
   return value;
 }
 
@@ -162,6 +177,7 @@ json RenderJson(const TuningReport& report) {
         {"resume", report.commands.resume},
         {"apply", report.commands.apply}}},
       {"measurements", report.measurements},
+      {"models", ToJsonList(report.models)},
       {"totals", ToJsonList(report.totals)},
       {"kernels", ToJsonList(report.kernels)},
       {"progress", ToJsonList(report.progress)},
@@ -174,6 +190,7 @@ json RenderJson(const TuningReport& report) {
         {"device_compile_seconds", report.time.device_compile},
         {"device_run_seconds", report.time.device_run}}}};
   SetIf(document, "speedup", report.Speedup());
+  if (report.speedup_interval) document["speedup_interval"] = ToJson(*report.speedup_interval);
   return document;
 }
 

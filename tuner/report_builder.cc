@@ -11,6 +11,7 @@
 #include "tuner/metrics.h"
 #include "tuner/model_scorer.h"
 #include "tuner/program_sum.h"
+#include "tuner/speedup_interval.h"
 
 namespace autotune {
 namespace {
@@ -121,6 +122,7 @@ KernelReport ReportKernel(const KernelState& state, size_t index, const TuningSe
   report.reused = state.reused();
   report.failures = CountFailures(state);
   report.model_tau = ModelTau(state, index, session.log());
+  report.speedup_interval = KernelSpeedupInterval(report);
   return report;
 }
 
@@ -165,6 +167,17 @@ void AddTotals(TuningReport& report) {
   report.totals = std::move(totals);
 }
 
+std::vector<RankingModel> RankingModels(const TuningSession& session, const TunerParts& parts) {
+  std::vector<RankingModel> models;
+  for (const CostModel* model :
+       std::initializer_list<const CostModel*>{parts.baseline.get(), session.model()}) {
+    if (model == nullptr) continue;
+    RankingModel one = {std::string(model->name()), model->unit() == PredictionUnit::kLogSeconds};
+    if (models.empty() || models.front().name != one.name) models.push_back(std::move(one));
+  }
+  return models;
+}
+
 }  // namespace
 
 TuningReport BuildReport(const TuningSession& session, const TunerParts& parts,
@@ -192,6 +205,8 @@ TuningReport BuildReport(const TuningSession& session, const TunerParts& parts,
     report.kernels.push_back(ReportKernel(session.kernels()[i], i, session, parts));
   }
   AddTotals(report);
+  report.models = RankingModels(session, parts);
+  report.speedup_interval = ProgramSpeedupInterval(report.kernels);
   report.candidates = session.log().outcomes();
   report.progress = session.progress();
   report.measurements = session.budget().spent();

@@ -22,6 +22,9 @@ struct RunHeadline {
   uint64_t seed = 0;
 };
 
+// The same of a run that is over.
+RunHeadline HeadlineOf(const TuningReport& report);
+
 // The first lines of a run's output: the backend with the reason for it, then what is tuned and
 // how.
 std::string RenderHeadline(const RunHeadline& headline);

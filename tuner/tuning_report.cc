@@ -14,6 +14,14 @@ absl::string_view CandidateRoleName(CandidateRole role) {
   return "unknown";
 }
 
+std::optional<CandidateRole> CandidateRoleFromName(absl::string_view name) {
+  for (CandidateRole role :
+       {CandidateRole::kDefault, CandidateRole::kSearch, CandidateRole::kConfirmation}) {
+    if (name == CandidateRoleName(role)) return role;
+  }
+  return std::nullopt;
+}
+
 absl::string_view RunOutcomeName(RunOutcome outcome) {
   switch (outcome) {
     case RunOutcome::kDone:
@@ -28,6 +36,14 @@ absl::string_view RunOutcomeName(RunOutcome outcome) {
   return "unknown";
 }
 
+std::optional<RunOutcome> RunOutcomeFromName(absl::string_view name) {
+  for (RunOutcome outcome : {RunOutcome::kDone, RunOutcome::kNothingMeasured,
+                             RunOutcome::kInterrupted, RunOutcome::kFailed}) {
+    if (name == RunOutcomeName(outcome)) return outcome;
+  }
+  return std::nullopt;
+}
+
 std::optional<double> KernelReport::Speedup() const {
   if (!compiler_default || !best || !compiler_default->measurement.ok() ||
       !best->measurement.ok()) {
@@ -39,6 +55,13 @@ std::optional<double> KernelReport::Speedup() const {
 const ProgramTotal* TuningReport::Total(absl::string_view name) const {
   for (const ProgramTotal& total : totals) {
     if (name == total.name) return &total;
+  }
+  return nullptr;
+}
+
+const RankingModel* TuningReport::Model(absl::string_view name) const {
+  for (const RankingModel& ranking : models) {
+    if (name == ranking.name) return &ranking;
   }
   return nullptr;
 }

@@ -26,6 +26,7 @@ enum class CandidateRole {
 
 // "default", "search" or "confirmation"; stable.
 absl::string_view CandidateRoleName(CandidateRole role);
+std::optional<CandidateRole> CandidateRoleFromName(absl::string_view name);
 
 // One candidate in the order in which its fate was decided.
 struct CandidateOutcome {
@@ -60,6 +61,23 @@ struct FailureCount {
   FailureKind kind;
   int64_t count = 0;
   std::string first_message;
+};
+
+// A model that ranked candidates, and what its scores mean.
+struct RankingModel {
+  std::string name;               // "analytical", "learned"
+  bool predicts_seconds = false;  // scores are log-seconds; else comparable within a kernel only
+};
+
+// The confidence interval of a speed-up, from the samples of default and best (see
+// speedup_interval.h).
+struct SpeedupInterval {
+  double low = 0;
+  double high = 0;
+  double confidence = 0.95;
+  // Kernels that changed: with repeats on both sides, and without, which count as exact.
+  int64_t kernels = 0;
+  int64_t kernels_without_repeats = 0;
 };
 
 // A model's choice of a kernel's configuration and what it takes, where that is known.
@@ -99,6 +117,8 @@ struct KernelReport {
   // Kendall's tau between the primary model's predictions and what was measured in this run; absent
   // with fewer than three pairs.
   std::optional<double> model_tau;
+  // Of Speedup(); absent without repeats.
+  std::optional<SpeedupInterval> speedup_interval;
 
   // Speed-up of the best over the default (1 = as fast); nullopt if either has no time.
   std::optional<double> Speedup() const;
@@ -141,6 +161,7 @@ enum class RunOutcome {
 
 // "done", "nothing measured", "interrupted" or "failed"; stable.
 absl::string_view RunOutcomeName(RunOutcome outcome);
+std::optional<RunOutcome> RunOutcomeFromName(absl::string_view name);
 
 // Commands that a user may want next, ready for a shell.
 struct NextCommands {
@@ -183,10 +204,12 @@ struct TuningReport {
   int64_t store_misses = 0;
 
   // What was found.
+  std::vector<RankingModel> models;
   std::vector<KernelReport> kernels;  // in the program's order
   std::vector<ProgramTotal> totals;   // "default" first, then "best found", models, "best known"
   std::vector<CandidateOutcome> candidates;
   std::vector<ProgressPoint> progress;
+  std::optional<SpeedupInterval> speedup_interval;  // of Speedup(); absent without repeats
   int64_t measurements = 0;
   TimeSplit time;
 
@@ -194,6 +217,8 @@ struct TuningReport {
   const ProgramTotal* Total(absl::string_view name) const;
   // Default total over best-found total; nullopt if there is no default time.
   std::optional<double> Speedup() const;
+  // The model that ranked under this name, or null.
+  const RankingModel* Model(absl::string_view name) const;
 };
 
 }  // namespace autotune

@@ -127,16 +127,9 @@ class Chromium:
     self.call("Emulation.setEmulatedMedia", media=medium, features=[
         {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
-  def open(self, path, style=""):
-    """Opens a file and waits until it is loaded and drawn. `style` is added to its style sheet. Returns
-    the seconds that it took."""
+  def open(self, path):
+    """Opens a file and waits until it is loaded and drawn. Returns the seconds that it took."""
     self._events = []
-    script = ""
-    if style:
-      script = ("document.addEventListener('DOMContentLoaded', () => {"
-                "const s = document.createElement('style');"
-                f"s.textContent = {json.dumps(style)}; document.head.appendChild(s);}});")
-    added = self.call("Page.addScriptToEvaluateOnNewDocument", source=script)["identifier"]
     start = time.monotonic()
     self.call("Page.navigate", url=path.resolve().as_uri())
     while not any(event["method"] == "Page.loadEventFired" for event in self._events):
@@ -145,9 +138,7 @@ class Chromium:
         self._events.append(message)
     # The frame after the next one has been painted with all that loading drew.
     self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    seconds = time.monotonic() - start
-    self.call("Page.removeScriptToEvaluateOnNewDocument", identifier=added)
-    return seconds
+    return time.monotonic() - start
 
   def evaluate(self, expression):
     """The value of a JavaScript expression; a promise is waited for."""

@@ -7,6 +7,22 @@ if(Python3_FOUND AND TARGET autotune)
   set_tests_properties(tuner_cli_test PROPERTIES LABELS ci TIMEOUT 600)
 endif()
 
+# Reports: their JSON against its schemas, their pages in a browser. Debian's Python, whose modules
+# scripts/setup installs; the tests skip themselves where something is missing.
+find_program(AUTOTUNE_DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+if(AUTOTUNE_DEBIAN_PYTHON AND TARGET autotune)
+  add_test(NAME tuner_schema_test
+           COMMAND "${AUTOTUNE_DEBIAN_PYTHON}" -B
+                   "${PROJECT_SOURCE_DIR}/tests/tuner/cli/schema_test.py" "$<TARGET_FILE:autotune>"
+                   "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(tuner_schema_test PROPERTIES LABELS ci TIMEOUT 300)
+  add_test(NAME tuner_report_pages_test
+           COMMAND "${AUTOTUNE_DEBIAN_PYTHON}" -B "${PROJECT_SOURCE_DIR}/tests/golden/report_test.py"
+                   "$<TARGET_FILE:autotune>" "${PROJECT_SOURCE_DIR}")
+  # Its timing would suffer from neighbours.
+  set_tests_properties(tuner_report_pages_test PROPERTIES LABELS ci TIMEOUT 600 RUN_SERIAL ON)
+endif()
+
 # Learned models, where LibTorch is there to build their module.
 if(Python3_FOUND AND TARGET autotune AND TARGET autotune_torch)
   add_test(NAME tuner_learned_test

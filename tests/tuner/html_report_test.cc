@@ -42,8 +42,8 @@ ComparisonReport SampleComparison() {
   report.repeats = 10;
   auto method = [](const std::string& name, double speed) {
     MethodResult result = {.method = name, .runs = 100};
-    result.evaluations_to_within = {{5, 100, 100, 288 / speed, 520 / speed},
-                                    {1, 100, 97, 400 / speed, std::nullopt}};
+    result.evaluations_to_within = {{5, 100, 100, 288 / speed, 520 / speed, 60 / speed},
+                                    {1, 100, 97, 400 / speed, std::nullopt, 90 / speed}};
     result.seconds_to_within = result.evaluations_to_within;
     for (double n : {1, 5, 10, 20, 50}) {
       const double slowdown = 1 + 4 / (n * speed);
@@ -133,9 +133,11 @@ TEST(RenderHtmlTest, HoldsWhatAReaderLooksFor) {
   const std::string html = RenderHtml(SampleReport(200));
   for (const char* part :
        {"HARDWARE RECORDING", "Tuning of jit_train_step", "Measurements spent",
-        "Against the best known", "Against the analytical choice", "Best so far by measurements",
-        "Time per kernel, before and after", "Kendall tau", "top-5 error", "scoped vmem limit",
-        "Measurements per kernel", "Candidates per kernel", "Environment", ">42<",
+        "Against the best known", "Against the analytical model&#39;s choice",
+        "with 95 % confidence", "Best so far by measurements",
+        "Every measurement against its kernel&#39;s default", "Time per kernel, before and after",
+        "Kendall tau", "top-5 error", "scoped vmem limit", "Measurements per kernel",
+        "Candidates per kernel", "Environment", ">42<",
         "autotune apply program.hlo --config best.json", "not in the recording", ">opaque<"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
@@ -153,7 +155,7 @@ TEST(RenderHtmlTest, AnEstimateLooksLikeOne) {
 
 TEST(RenderHtmlTest, NeedsNoNetworkAndNoOtherFile) {
   for (const std::string& html : {RenderHtml(SampleReport(20)), RenderHtml(SampleComparison())}) {
-    EXPECT_FALSE(std::regex_search(html, std::regex("(src|href)=\"(?!data:,)")));
+    EXPECT_FALSE(std::regex_search(html, std::regex("(src|href)=\"(?!data:,|#s)")));
     EXPECT_THAT(html, Not(HasSubstr("@import")));
     EXPECT_THAT(html, HasSubstr("default-src 'none'"));
     EXPECT_THAT(html, HasSubstr("Chart.js v3.9"));
@@ -177,7 +179,7 @@ TEST(ProgressChartTest, KeepsOnlyTheBends) {
   TuningReport report = SampleReport(10'000);
   const auto chart = ProgressChart(report, ProgressAxis::kMeasurements);
   ASSERT_TRUE(chart.has_value());
-  const nlohmann::json& points = (*chart)["series"][0]["points"];
+  const nlohmann::json& points = (*chart)["series"].back()["points"];
   EXPECT_LT(points.size(), 500u);
   EXPECT_GT(points.size(), 5u);
   for (size_t i = 1; i < points.size(); ++i) EXPECT_LE(points[i][1], points[i - 1][1]);
@@ -266,7 +268,7 @@ TEST_F(BrowserTest, EveryChartOfARunDrawsOnAScreenAndOnAPhone) {
   const std::string html = RenderHtml(SampleReport(300));
   ExpectGood(html, 1280, 7);
   ExpectGood(html, 500, 7);
-  EXPECT_EQ(Open(html, 1280)["rows"], 50);
+  EXPECT_EQ(Open(html, 1280)["rows"], 20);
 }
 
 TEST_F(BrowserTest, EveryChartOfAComparisonDraws) {

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "search/random.h"
+#include "tuner/speedup_interval.h"
 #include "tuner/tuning_report.h"
 
 namespace autotune {
@@ -33,6 +34,7 @@ inline TuningReport SampleReport(int64_t candidates) {
   report.budget = candidates;
   report.started_unix_micros = 1'795'000'000'000'000;
   report.wall_seconds = 1.34;
+  report.models = {{"analytical", true}};
   report.recordings = {"examples/alexnet/tpu_v3.pb"};
   report.host = "a-host";
   report.commands = {"autotune program.hlo --recording tpu_v3.pb --seed 42", "",
@@ -91,7 +93,8 @@ inline TuningReport SampleReport(int64_t candidates) {
         }
         ++report.kernels[k].failures[0].count;
       } else {
-        outcome.measurement = Measurement::FromSamples({seconds}, TimeSource::kHardware);
+        outcome.measurement =
+            Measurement::FromSamples({seconds, seconds * 1.02}, TimeSource::kHardware);
         best[k] = std::min(best[k], seconds);
         if (!report.kernels[k].best || seconds == best[k]) {
           report.kernels[k].best = ConfigResult{outcome.config, *outcome.measurement};
@@ -116,6 +119,10 @@ inline TuningReport SampleReport(int64_t candidates) {
                    {"best found", after, 6},
                    {"analytical", after * 1.012, 5},
                    {"best known", after * 0.997, 5}};
+  for (KernelReport& kernel : report.kernels) {
+    kernel.speedup_interval = KernelSpeedupInterval(kernel);
+  }
+  report.speedup_interval = ProgramSpeedupInterval(report.kernels);
   report.time = {0.02, 0.61, 0.4, 0.3, clock * 0.9, clock * 0.1};
   return report;
 }

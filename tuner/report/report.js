@@ -51,6 +51,7 @@
 
   const variable = (name) => getComputedStyle(root).getPropertyValue('--' + name).trim();
   const seriesColor = (index) => variable('c' + (index % 8));
+  const colorOf = (color) => color === 'soft' ? variable('muted') : seriesColor(Number(color || 0));
   const faded = (hex, alpha) => hex + Math.round(alpha * 255).toString(16).padStart(2, '0');
 
   // ---- From a chart's description to Chart.js ----------------------------------------------------
@@ -60,43 +61,57 @@
     const result = {
       type: spec.log ? 'logarithmic' : 'linear',
       title: {display: true, text: spec.label, color: variable('soft')},
-      grid: {color: variable('grid'), drawBorder: false},
+      grid: {color: variable('grid'), drawBorder: false, tickLength: 4},
       ticks: {
         color: variable('soft'), maxRotation: 0, autoSkipPadding: 12,
-        callback: (value) => {
+        callback: function(value) {
           if (!spec.log) return format(value);
-          // A logarithmic axis offers many: 1, 2 and 5 of each power, and all where it is short.
+          // A logarithmic axis offers many: 1, 2 and 5 of each power, only powers where it is long,
+          // and all where it is short.
+          const decades = Math.log10(this.max / this.min);
           const mantissa = Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(2));
-          return spec.dense || [1, 2, 5].includes(mantissa) ? format(value) : null;
+          const wanted = decades > 4 ? [1] : [1, 2, 5];
+          if (value === this.min || value === this.max) return null;
+          return decades < 0.6 || wanted.includes(mantissa) ? format(value) : null;
         },
       },
       ...extra,
     };
     if (spec.min !== undefined) result.min = spec.min;
-    if (spec.max !== undefined) result.max = spec.max;
+    if (spec.max !== undefined) {
+      result.max = spec.max;
+      result.ticks.includeBounds = false;
+    }
+    if (spec.log) result.ticks.includeBounds = false;
     return result;
   };
 
+  const kDashes = [[], [6, 4], [2, 3], [9, 3, 2, 3]];
+  // A cross is left for failures.
+  const kShapes = ['circle', 'triangle', 'rect', 'rectRot', 'star', 'rectRounded'];
+  const shapeOf = (shape) =>
+      shape === 'cross' ? 'crossRot' : kShapes[Number(shape || 0) % kShapes.length];
+
   // A series of an x-y chart as one data set, or as three with a band between the outer two.
   const xyDatasets = (series) => {
-    const color = series.color === 'soft' ? variable('soft') : seriesColor(series.color || 0);
+    const color = colorOf(series.color);
     const line = {
-      label: series.name, borderColor: color, backgroundColor: color, borderWidth: 2,
-      pointRadius: 0, pointHitRadius: 8, tension: 0,
-      borderDash: series.dashed ? [6, 4] : [], stepped: series.step ? 'before' : false,
+      label: series.name, borderColor: color, backgroundColor: color,
+      borderWidth: series.strong ? 3 : 2, pointStyle: 'line', pointRadius: 0, pointHitRadius: 8,
+      tension: 0, borderDash: kDashes[series.dash || 0], stepped: series.step ? 'before' : false,
     };
     if (series.mode === 'points') {
       return [{
-        ...line, showLine: false, pointRadius: series.size || 3, borderWidth: 1,
-        backgroundColor: faded(color, series.hollow ? 0 : 0.45), pointStyle: series.shape || 'circle',
-        data: series.points.map(([x, y, label]) => ({x, y, label})),
+        ...line, showLine: false, pointRadius: series.size || 3.5, borderWidth: 1.2,
+        backgroundColor: faded(color, series.hollow ? 0 : 0.4), pointStyle: shapeOf(series.shape),
+        named: series.named, data: series.points.map(([x, y, label]) => ({x, y, label})),
       }];
     }
     const sets = [];
     if (series.band) {
       const edge = {
-        ...line, borderWidth: 0, pointHitRadius: 0, borderDash: [], backgroundColor: faded(color, 0.13),
-        hidden: false, band: true,
+        ...line, borderWidth: 0, pointHitRadius: 0, borderDash: [], band: true, quiet: series.quiet,
+        backgroundColor: faded(color, 0.16), hidden: !!series.quiet,
       };
       sets.push({...edge, data: series.band.map(([x, low]) => ({x, y: low})), fill: false});
       sets.push({...edge, data: series.band.map(([x, , high]) => ({x, y: high})), fill: '-1'});
@@ -105,11 +120,22 @@
     return sets;
   };
 
+  // Shows the band of a series only while its name is pointed at.
+  const showQuietBand = (chart, name, shown) => {
+    let changed = false;
+    chart.data.datasets.forEach((set, i) => {
+      if (!set.band || !set.quiet || set.label !== name) return;
+      chart.setDatasetVisibility(i, shown);
+      changed = true;
+    });
+    if (changed) chart.update();
+  };
+
   const legend = (spec) => ({
     display: spec.legend !== false,
     position: 'bottom',
     labels: {
-      color: variable('ink'), boxWidth: 22, boxHeight: 2, padding: 10,
+      color: variable('ink'), usePointStyle: true, boxHeight: 7, padding: 14,
       filter: (item, chart) => !chart.datasets[item.datasetIndex].band,
     },
     // Hides a line together with its band.
@@ -118,20 +144,150 @@
       const name = chart.data.datasets[item.datasetIndex].label;
       const visible = chart.isDatasetVisible(item.datasetIndex);
       chart.data.datasets.forEach((set, i) => {
-        if (set.label === name) chart.setDatasetVisibility(i, !visible);
+        if (set.label === name && !set.quiet) chart.setDatasetVisibility(i, !visible);
       });
       chart.update();
     },
+    onHover: (event, item, self) => showQuietBand(self.chart, item.text, true),
+    onLeave: (event, item, self) => showQuietBand(self.chart, item.text, false),
   });
+
+  // ---- Words on the charts -----------------------------------------------------------------------
+
+  const write = (chart, text, x, y, color, align = 'left', weight = '') => {
+    const {ctx} = chart;
+    ctx.save();
+    ctx.font = `${weight} 12px ${Chart.defaults.font.family}`;
+    ctx.fillStyle = color;
+    ctx.textAlign = align;
+    ctx.textBaseline = 'middle';
+    ctx.fillText(text, x, y);
+    ctx.restore();
+  };
+
+  // Names of lines at their ends instead of in a legend, moved apart where they would touch.
+  const endLabels = {
+    id: 'endLabels',
+    afterDatasetsDraw(chart) {
+      if (!chart.options.plugins.endLabels || !chart.options.plugins.endLabels.shown) return;
+      const labels = chart.data.datasets.flatMap((set, i) => {
+        const points = chart.getDatasetMeta(i).data;
+        if (set.band || !chart.isDatasetVisible(i) || !points.length) return [];
+        const quiet = set.borderColor === variable('muted');
+        return [{text: set.label, y: points[points.length - 1].y,
+                 color: quiet ? variable('soft') : set.borderColor,
+                 weight: set.borderWidth > 2 ? '600' : ''}];
+      }).sort((a, b) => a.y - b.y);
+      const {top, bottom, right} = chart.chartArea;
+      labels.forEach((label, i) => {
+        label.y = Math.max(label.y, i ? labels[i - 1].y + 15 : top + 2);
+      });
+      for (let i = labels.length - 1, limit = bottom; i >= 0; --i, limit = labels[i + 1].y - 15) {
+        labels[i].y = Math.min(labels[i].y, limit);
+      }
+      labels.forEach(({text, y, color, weight}) => write(chart, text, right + 8, y, color, 'left', weight));
+    },
+  };
+
+  // Names beside points, as many as find room.
+  const pointNames = {
+    id: 'pointNames',
+    afterDatasetsDraw(chart) {
+      const {left, right, top, bottom} = chart.chartArea;
+      const points = chart.data.datasets.flatMap((set, i) => set.named && chart.isDatasetVisible(i) ?
+          chart.getDatasetMeta(i).data.map((point, j) => ({point, name: set.data[j].label || ''})) : []);
+      const taken = points.map(({point}) => [point.x - 6, point.x + 6, point.y - 6, point.y + 6]);
+      chart.ctx.save();
+      chart.ctx.font = `12px ${Chart.defaults.font.family}`;
+      points.forEach(({point, name}) => {
+        const text = name.length > 24 ? name.slice(0, 23) + '…' : name;
+        const width = chart.ctx.measureText(text).width;
+        const {x, y} = point;
+        for (const [a, middle] of [[x + 10, y], [x - 10 - width, y], [x - width / 2, y - 15],
+                                   [x - width / 2, y + 15]]) {
+          const box = [a - 2, a + width + 2, middle - 7, middle + 7];
+          const inside = box[0] >= left && box[1] <= right && box[2] >= top && box[3] <= bottom;
+          const free = taken.every(([l, r, t, b]) => box[1] < l || box[0] > r || box[3] < t || box[2] > b);
+          if (!inside || !free) continue;
+          taken.push(box);
+          write(chart, text, a, middle, variable('soft'));
+          break;
+        }
+      });
+      chart.ctx.restore();
+    },
+  };
+
+  // What a bar has gained, at its end.
+  const barLabels = {
+    id: 'barLabels',
+    afterDatasetsDraw(chart) {
+      chart.data.datasets.forEach((set, i) => {
+        if (!set.barLabels || !chart.isDatasetVisible(i)) return;
+        chart.getDatasetMeta(i).data.forEach((bar, j) => {
+          const text = set.barLabels[j];
+          if (text) write(chart, text, bar.x + 6, bar.y, variable('good'), 'left', '600');
+        });
+      });
+    },
+  };
+
+  // The median in a bar that shows a range, and its number beside the bar.
+  const rangeMarks = {
+    id: 'rangeMarks',
+    afterDatasetsDraw(chart) {
+      const set = chart.data.datasets[0];
+      if (!set || !set.medians) return;
+      const {ctx, scales} = chart;
+      chart.getDatasetMeta(0).data.forEach((bar, i) => {
+        const x = scales.x.getPixelForValue(set.medians[i]);
+        const half = bar.height / 2;
+        ctx.save();
+        ctx.fillStyle = variable('ink');
+        ctx.fillRect(x - 1.5, bar.y - half - 3, 3, bar.height + 6);
+        ctx.restore();
+        const end = Math.max(scales.x.getPixelForValue(set.data[i][1]), x);
+        const text = formats.count(set.medians[i]);
+        if (end + 40 < chart.width) write(chart, text, end + 8, bar.y, variable('ink'), 'left', '600');
+        else write(chart, text, x - 8, bar.y, variable('ink'), 'right', '600');
+      });
+    },
+  };
+  const kPlugins = [endLabels, pointNames, barLabels, rangeMarks];
 
   const baseOptions = (spec) => ({
     responsive: true, maintainAspectRatio: false, animation: false,
     plugins: {legend: legend(spec), tooltip: {filter: (item) => !item.dataset.band}},
   });
 
-  const xyChart = (spec) => {
+  // A logarithmic axis would end at whole powers: it ends a little beyond the data instead.
+  const fitted = (spec, name) => {
+    const scale = spec[name];
+    if (!scale.log) return scale;
+    const at = name === 'x' ? 0 : 1;
+    const values = spec.series.flatMap((series) => [
+      ...series.points.map((point) => point[at]),
+      ...(series.band && !series.quiet && at === 1 ? series.band.map((point) => point[2]) : []),
+    ]).filter((value) => value > 0);
+    if (!values.length) return scale;
+    let low = Infinity, high = 0;
+    values.forEach((value) => { low = Math.min(low, value); high = Math.max(high, value); });
+    const margin = Math.max(1.1, (high / low) ** 0.04);
+    return {min: low / margin, max: high * margin, ...scale};
+  };
+
+  const xyChart = (spec, canvas) => {
     const options = baseOptions(spec);
-    options.scales = {x: axis(spec.x), y: axis(spec.y)};
+    // Names stand at the ends of lines where there is room for them, else in a legend.
+    if (spec.direct && canvas.parentElement.clientWidth >= 420) {
+      const context = canvas.getContext('2d');
+      context.font = `600 12px ${Chart.defaults.font.family}`;
+      const widths = spec.series.map((series) => context.measureText(series.name).width);
+      options.layout = {padding: {right: Math.ceil(Math.max(...widths)) + 14, top: 4}};
+      options.plugins.legend.display = false;
+      options.plugins.endLabels = {shown: true};
+    }
+    options.scales = {x: axis(fitted(spec, 'x')), y: axis(fitted(spec, 'y'))};
     options.interaction = {mode: 'nearest', axis: 'xy', intersect: false};
     const formatX = formats[spec.x.format || 'number'], formatY = formats[spec.y.format || 'number'];
     options.plugins.tooltip.callbacks = {
@@ -141,7 +297,9 @@
         `${spec.x.label}: ${formatX(item.raw.x)}`, `${spec.y.label}: ${formatY(item.raw.y)}`,
       ].filter((line) => line !== null),
     };
-    return {type: 'line', data: {datasets: spec.series.flatMap(xyDatasets)}, options};
+    return {
+      type: 'line', data: {datasets: spec.series.flatMap(xyDatasets)}, options, plugins: kPlugins,
+    };
   };
 
   const barChart = (spec) => {
@@ -150,7 +308,10 @@
     const shorten = (name) => name.length > 26 ? name.slice(0, 25) + '…' : name;
     options.indexAxis = 'y';
     options.scales = {
-      x: axis(spec.value, {stacked: !!spec.stacked, beginAtZero: true}),
+      x: axis(spec.value, {
+        stacked: !!spec.stacked, beginAtZero: true,
+        grace: spec.series.some((series) => series.labels) ? '8%' : 0,
+      }),
       y: {
         stacked: !!spec.stacked, grid: {display: false},
         ticks: {
@@ -159,24 +320,52 @@
         },
       },
     };
-    Object.assign(options.plugins.legend.labels, {boxWidth: 14, boxHeight: 10});
+    Object.assign(options.plugins.legend.labels,
+                  {usePointStyle: false, boxWidth: 14, boxHeight: 10});
     options.plugins.tooltip.callbacks = {
       label: (item) => `${item.dataset.label}: ${format(item.raw)}`,
     };
     const datasets = spec.series.map((series) => {
-      const color = series.color === 'soft' ? variable('soft') : seriesColor(series.color || 0);
+      const color = colorOf(series.color);
       return {
-        label: series.name, data: series.values, backgroundColor: faded(color, 0.85),
-        borderColor: color, borderWidth: 1, maxBarThickness: 22,
+        label: series.name, data: series.values, backgroundColor: color, borderRadius: 2,
+        maxBarThickness: 20, barPercentage: 0.92, categoryPercentage: 0.78, barLabels: series.labels,
       };
     });
-    return {type: 'bar', data: {labels: spec.categories, datasets}, options};
+    return {type: 'bar', data: {labels: spec.categories, datasets}, options, plugins: kPlugins};
+  };
+
+  // A bar from low to high for each category, with a mark at the median: [low, median, high or null].
+  const rangeChart = (spec) => {
+    const options = baseOptions({legend: false});
+    const format = formats[spec.value.format || 'number'];
+    const largest = Math.max(...spec.ranges.flatMap((range) => range.map((value) => value || 1)));
+    options.indexAxis = 'y';
+    options.layout = {padding: {right: 44}};
+    options.scales = {
+      x: axis({...spec.value, min: 1, max: largest * 1.05}),
+      y: {grid: {display: false}, ticks: {color: variable('ink'), autoSkip: false}},
+    };
+    options.plugins.tooltip.callbacks = {
+      label: ({dataIndex}) => {
+        const [low, median, high] = spec.ranges[dataIndex];
+        return `median ${format(median)}; ${format(low)} to ${high === null ? 'never' : format(high)}`;
+      },
+    };
+    const colors = spec.colors.map(colorOf);
+    const dataset = {
+      data: spec.ranges.map(([low, , high]) => [low, high === null ? largest * 1.05 : high]),
+      medians: spec.ranges.map(([, median]) => median),
+      backgroundColor: colors.map((color) => faded(color, 0.55)), borderColor: colors, borderWidth: 1,
+      borderSkipped: false, borderRadius: 3, maxBarThickness: 16, minBarLength: 4,
+    };
+    return {type: 'bar', data: {labels: spec.categories, datasets: [dataset]}, options, plugins: kPlugins};
   };
 
   const draw = (spec) => {
     const canvas = document.getElementById(spec.id);
-    const config = spec.kind === 'bars' ? barChart(spec) : xyChart(spec);
-    return new Chart(canvas, config);
+    const kinds = {bars: barChart, range: rangeChart, xy: xyChart};
+    return new Chart(canvas, kinds[spec.kind](spec, canvas));
   };
 
   const drawAll = (theme) => {
@@ -232,7 +421,7 @@
 
   // ---- The table of candidates: filtered and sorted here, a page of rows at a time ---------------
 
-  const kPage = 50;
+  const kPage = 20;
   const candidateTable = () => {
     const table = document.getElementById('candidates');
     if (!table || !data.candidates) return;
@@ -275,6 +464,7 @@
           const cell = line.insertCell();
           cell.textContent = cellText(row, i);
           cell.className = column.class || '';
+          if (column.class === 'fate') cell.className = 'fate-' + row[i];
         });
       });
       const last = Math.min(kept.length, (page + 1) * kPage);

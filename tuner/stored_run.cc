@@ -1,0 +1,305 @@
+#include "tuner/stored_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "hardware/atomic_file.h"
+#include "hardware/device_spec.h"
+#include "nlohmann/json.hpp"
+#include "tuner/command_status.h"
+#include "tuner/kernel_cost.h"
+#include "tuner/program.h"
+#include "tuner/program_sum.h"
+#include "tuner/report_reader.h"
+#include "tuner/run_file.h"
+#include "tuner/run_log.h"
+#include "tuner/select_best.h"
+#include "tuner/shell_words.h"
+#include "tuner/speedup_interval.h"
+#include "tuner/tune_options.h"
+
+namespace autotune {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<double> Seconds(const std::optional<ConfigResult>& result) {
+  if (!result || !result->measurement.ok()) return std::nullopt;
+  return result->measurement.MedianSeconds();
+}
+
+size_t KernelOf(const CandidateRecord& record, TuningReport& report) {
+  for (size_t i = 0; i < report.kernels.size(); ++i) {
+    if (report.kernels[i].fingerprint == record.kernel_fingerprint) return i;
+  }
+  KernelReport kernel;
+  kernel.name = record.kernel_name;
+  kernel.fingerprint = record.kernel_fingerprint;
+  report.kernels.push_back(std::move(kernel));
+  return report.kernels.size() - 1;
+}
+
+// What is known of a kernel so far, all results of one configuration as one.
+struct KernelResults {
+  std::map<std::string, size_t> positions;  // by the configuration's key
+  std::vector<ConfigResult> results;
+  std::optional<size_t> fastest;
+
+  // Returns what is known of the configuration now.
+  const ConfigResult& Add(const CandidateRecord& record) {
+    const auto [it, added] = positions.emplace(record.config.Key(), results.size());
+    const size_t at = it->second;
+    if (added) {
+      results.push_back({record.config, *record.measurement});
+    } else {
+      results[at].measurement = JoinMeasurements(results[at].measurement, *record.measurement);
+    }
+    if (!added && fastest == at) {  // it may have become slower than another
+      fastest = std::nullopt;
+      for (size_t i = 0; i < results.size(); ++i) Consider(i);
+    } else {
+      Consider(at);
+    }
+    return results[at];
+  }
+
+ private:
+  void Consider(size_t i) {
+    if (!results[i].measurement.ok()) return;
+    if (!fastest ||
+        results[i].measurement.MedianSeconds() < results[*fastest].measurement.MedianSeconds()) {
+      fastest = i;
+    }
+  }
+};
+
+void CountFailure(const Failure& failure, KernelReport& kernel) {
+  for (FailureCount& known : kernel.failures) {
+    if (known.kind == failure.kind) {
+      ++known.count;
+      return;
+    }
+  }
+  kernel.failures.push_back({failure.kind, 1, failure.message});
+}
+
+// The best of what a kernel has so far; the default wins ties.
+void ChooseBest(const KernelResults& known, KernelReport& kernel) {
+  if (!known.fastest) return;
+  std::vector<ConfigResult> finalists = {known.results[*known.fastest]};
+  std::vector<Measurement> measurements = {finalists[0].measurement};
+  std::optional<size_t> preferred;
+  if (kernel.compiler_default) {
+    finalists.push_back(*kernel.compiler_default);
+    measurements.push_back(kernel.compiler_default->measurement);
+    preferred = 1;
+  }
+  kernel.best = finalists[*SelectBest(measurements, preferred)];
+}
+
+CandidateOutcome OutcomeOf(const CandidateRecord& record, size_t kernel) {
+  CandidateOutcome outcome = {.sequence = record.sequence, .kernel = kernel};
+  outcome.config = record.config;
+  outcome.role = record.is_default ? CandidateRole::kDefault : CandidateRole::kSearch;
+  outcome.fate = record.fate;
+  outcome.predictions = record.predictions;
+  outcome.measurement = record.measurement;
+  return outcome;
+}
+
+double BestSoFar(const TuningReport& report) {
+  ProgramSum sum;
+  for (const KernelReport& kernel : report.kernels) {
+    sum.Add(kernel.count, Seconds(kernel.best), Seconds(kernel.compiler_default), std::nullopt);
+  }
+  return sum.seconds;
+}
+
+void AddTotals(TuningReport& report) {
+  ProgramSum before, after;
+  for (const KernelReport& kernel : report.kernels) {
+    const std::optional<double> start = Seconds(kernel.compiler_default),
+                                end = Seconds(kernel.best);
+    before.Add(kernel.count, start, start, end);
+    after.Add(kernel.count, end, start, end);
+  }
+  if (before.kernels > 0) report.totals.push_back({"default", before.seconds, before.kernels});
+  if (after.kernels > 0) report.totals.push_back({"best found", after.seconds, after.kernels});
+}
+
+void TakeContext(const CandidateRecord& record, TuningReport& report) {
+  report.device = record.context.device;
+  report.backend = record.context.backend;
+  report.versions = record.context.versions;
+  report.time_source = record.context.source;
+}
+
+void TakeKernels(const std::vector<Kernel>& kernels, TuningReport& report) {
+  const absl::StatusOr<DeviceSpec> device = FindDeviceSpec(report.device);
+  for (const Kernel& kernel : kernels) {
+    KernelReport one;
+    one.name = kernel.name;
+    one.kind = kernel.kind;
+    one.count = kernel.count;
+    one.fingerprint = kernel.fingerprint;
+    if (device.ok()) {
+      one.cost = CostOfKernel(kernel, *device);
+      one.compiler_estimate_seconds = CompilerEstimateSeconds(kernel, *device);
+    }
+    report.kernels.push_back(std::move(one));
+  }
+}
+
+// Candidate after candidate, as the run saw them.
+void Replay(const std::vector<CandidateRecord>& candidates, TuningReport& report) {
+  std::vector<KernelResults> results(report.kernels.size());
+  for (const CandidateRecord& record : candidates) {
+    const size_t index = KernelOf(record, report);
+    results.resize(report.kernels.size());
+    KernelReport& kernel = report.kernels[index];
+    CandidateOutcome outcome = OutcomeOf(record, index);
+    if (record.fate == Fate::kMeasured) ++report.measurements, ++kernel.measurements;
+    if (record.fate == Fate::kReused) ++kernel.reused;
+    if (record.measurement) {
+      if (!record.measurement->ok()) CountFailure(record.measurement->failure(), kernel);
+      const ConfigResult& now = results[index].Add(record);
+      if (record.is_default ||
+          (kernel.compiler_default && kernel.compiler_default->config == now.config)) {
+        kernel.compiler_default = now;
+      }
+      ChooseBest(results[index], kernel);
+    }
+    outcome.measurements = report.measurements;
+    outcome.wall_seconds =
+        std::max(0.0, 1e-6 * static_cast<double>(record.unix_micros - report.started_unix_micros));
+    report.wall_seconds = std::max(report.wall_seconds, outcome.wall_seconds);
+    report.candidates.push_back(std::move(outcome));
+    if (record.measurement) {
+      report.progress.push_back(
+          {report.measurements, report.candidates.back().wall_seconds, 0, BestSoFar(report)});
+    }
+  }
+}
+
+// ---- Files
+
+absl::Status BadInput(const absl::Status& status) { return WithExitCode(kExitBadInput, status); }
+
+bool IsMissingSqliteFile(const std::string& url) {
+  absl::string_view path = url;
+  std::error_code error;
+  return absl::ConsumePrefix(&path, "sqlite:") && !fs::exists(std::string(path), error);
+}
+
+absl::StatusOr<RecordedRun> LoadRecords(const RunFile& file, const std::string& folder,
+                                        const TuneOptions& options) {
+  const std::string url = file.StoreUrl(folder);
+  if (IsMissingSqliteFile(url)) {
+    return absl::NotFoundError(absl::StrCat("the record store ", url, " is not there"));
+  }
+  absl::StatusOr<std::unique_ptr<RecordStore>> store = RecordStore::Open(url);
+  if (!store.ok()) return store.status();
+  RecordedRun recorded;
+  absl::StatusOr<RunRecord> run = (*store)->GetRun(file.run_id);
+  if (absl::IsNotFound(run.status())) {
+    return absl::NotFoundError(absl::StrCat("the run ", file.run_id, " in ", folder,
+                                            " has recorded nothing and written no report.json"));
+  }
+  if (!run.ok()) return run.status();
+  recorded.run = *std::move(run);
+  absl::StatusOr<std::vector<CandidateRecord>> candidates = (*store)->RunCandidates(file.run_id);
+  if (!candidates.ok()) return candidates.status();
+  recorded.candidates = *std::move(candidates);
+  // Without its program the report names what was measured, which is better than nothing.
+  absl::StatusOr<Program> program = LoadProgram(options.program);
+  if (program.ok()) recorded.kernels = std::move(program->kernels);
+  return recorded;
+}
+
+absl::StatusOr<TuningReport> ReportOfRecords(const RunFile& file, const std::string& folder) {
+  TuneOptions options;
+  absl::Status taken = TakeStoredOptions(file.options_json, {}, options);
+  if (!taken.ok()) return taken;
+  absl::StatusOr<RecordedRun> recorded = LoadRecords(file, folder, options);
+  if (!recorded.ok()) return recorded.status();
+  TuningReport report = ReportFromRecords(*recorded);
+  report.strategy = options.strategy;
+  report.model = options.model;
+  report.space = options.space;
+  report.budget = options.budget;
+  report.budget_seconds = options.budget_seconds;
+  report.recordings = options.recordings;
+  report.output_directory = folder;
+  report.store = file.StoreUrl(folder);
+  report.commands.resume = ShellCommand({"autotune", "--out", folder, "--resume"});
+  report.warnings.push_back(
+      "this run has not written its report (it was killed, or is still under way): what is shown "
+      "is what its records hold");
+  if (recorded->kernels.empty()) {
+    report.warnings.push_back(absl::StrCat(
+        options.program, " could not be read again: every kernel counts once in the totals"));
+  }
+  return report;
+}
+
+}  // namespace
+
+TuningReport ReportFromRecords(const RecordedRun& recorded) {
+  TuningReport report;
+  report.run_id = recorded.run.id;
+  report.autotune_version = AUTOTUNE_VERSION;
+  report.program = recorded.run.program;
+  report.seed = recorded.run.seed;
+  report.started_unix_micros = recorded.run.started_unix_micros;
+  report.outcome = RunOutcomeFromName(recorded.run.outcome).value_or(RunOutcome::kInterrupted);
+  if (!recorded.candidates.empty()) TakeContext(recorded.candidates.front(), report);
+  TakeKernels(recorded.kernels, report);
+  Replay(recorded.candidates, report);
+  for (KernelReport& kernel : report.kernels) {
+    if (!kernel.best && !kernel.compiler_default && kernel.failures.empty()) {
+      kernel.not_tuned = "nothing recorded";
+    }
+    kernel.opaque = kernel.best && kernel.best->config.opaque() != nullptr;
+    kernel.speedup_interval = KernelSpeedupInterval(kernel);
+  }
+  AddTotals(report);
+  report.speedup_interval = ProgramSpeedupInterval(report.kernels);
+  return report;
+}
+
+absl::StatusOr<TuningReport> LoadStoredRun(const std::string& path) {
+  std::error_code error;
+  const bool is_file = fs::is_regular_file(path, error);
+  const std::string report_path = is_file ? path : absl::StrCat(path, "/report.json");
+  absl::StatusOr<std::string> text = ReadWholeFile(report_path);
+  if (is_file || (!text.ok() && !absl::IsNotFound(text.status()))) {
+    if (!text.ok()) return BadInput(text.status());
+    absl::StatusOr<TuningReport> report = ParseReport(*text, report_path);
+    return report.ok() ? report : BadInput(report.status());
+  }
+  const absl::StatusOr<RunFile> run = RunFile::Load(path);
+  if (text.ok()) {
+    absl::StatusOr<TuningReport> report = ParseReport(*text, report_path);
+    if (!report.ok()) return BadInput(report.status());
+    if (!run.ok() || run->run_id == report->run_id) return report;
+  }
+  if (!run.ok()) {
+    return BadInput(absl::IsNotFound(run.status())
+                        ? absl::NotFoundError(absl::StrCat(
+                              path, " holds no run: neither report.json nor run.json is there"))
+                        : run.status());
+  }
+  absl::StatusOr<TuningReport> report = ReportOfRecords(*run, path);
+  return report.ok() ? report : BadInput(report.status());
+}
+
+}  // namespace autotune
