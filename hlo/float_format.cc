@@ -39,7 +39,8 @@ uint32_t NanBits(const FloatFormat& f, bool negative) {
     case Special::kFiniteNan:
       return sign | (ExponentMask(f) << f.mantissa_bits) | MantissaMask(f);
     case Special::kFinite:
-      return sign | LargestFiniteBits(f);
+      // No NaN at all: XLA's conversion gives a zero, of the other sign.
+      return negative ? 0 : SignBit(f);
     case Special::kUnsignedZero:
       return SignBit(f);
   }
@@ -47,6 +48,9 @@ uint32_t NanBits(const FloatFormat& f, bool negative) {
 }
 
 uint32_t OverflowBits(const FloatFormat& f, bool negative) {
+  if (f.special == Special::kFinite) {
+    return (negative ? SignBit(f) : 0) | LargestFiniteBits(f);
+  }
   if (f.special == Special::kIeee) {
     return (negative ? SignBit(f) : 0) | (ExponentMask(f) << f.mantissa_bits);
   }

@@ -140,9 +140,7 @@ bool TextParser::TupleLiteral(const Shape* shape, Literal* literal) {
   std::vector<Shape> shapes;
   if (!Expect(Token::kLeftParen, "to begin a tuple literal")) return false;
   for (const Shape& part : shape->tuple_shapes()) {
-    if (!elements.empty() && !Expect(Token::kComma, "between the parts of a tuple literal")) {
-      return false;
-    }
+    if (!elements.empty()) Eat(Token::kComma);  // XLA's parser does not ask for it
     Literal* element;
     if (!LiteralOf(builder_->Intern(part), &element)) return false;
     elements.push_back(element);

@@ -69,7 +69,7 @@ f8e5m2[] constant(57344)|f8e5m2[] constant(1.3)|f8e4m3fn[] constant(448)|f8e4m3f
 f8e4m3b11fnuz[] constant(30)|f8e5m2fnuz[] constant(57344)|f8e4m3fnuz[] constant(240)|f8e3m4[] constant(15.5)
 f8e5m2[] constant(inf)|f8e4m3[] constant(-inf)|f8e4m3fnuz[] constant(nan)|f8e5m2[] constant(nan(0x1))
 f8e8m0fnu[] constant(1)|f8e8m0fnu[] constant(0.5)|f8e8m0fnu[] constant(nan)|f8e8m0fnu[] constant(3)
-f4e2m1fn[4] constant({0, 0.5, -6, 3})|f4e2m1fn[2] constant({1.25, 5})
+f4e2m1fn[4] constant({0, 0.5, -6, 3})|f4e2m1fn[6] constant({nan, -nan, inf, -inf, 1e30, -7})|(f32[], s32[2]) constant((1 {2, 3}))|f4e2m1fn[2] constant({1.25, 5})
 f8e5m2[4] constant({1.1, 1.2, 1.3, 0.00001})|f8e4m3fn[4] constant({1.1, 0.001, -0.002, 17})
 c64[] constant((1, 2))|c64[] constant((nan, 2))|c128[] constant((-nan, inf))|c64[] constant((1, -nan))|c64[3] constant({(1, -2.5), (nan, nan), (0, inf)})|c128[] constant((1e300, -1e300))
 f32[0] constant({})|f32[2,0] constant({{}, {}})|f32[0,2] constant({})|f32[2,2] constant({{1, 2}, {3, 4}})
