@@ -139,6 +139,7 @@ CandidateRecord RunLog::ToRecord(const CandidateOutcome& outcome, const Kernel& 
   record.fate = outcome.fate;
   record.predictions = outcome.predictions;
   record.measurement = outcome.measurement;
+  record.is_default = outcome.role == CandidateRole::kDefault;
   record.unix_micros = absl::ToUnixMicros(absl::Now());
   return record;
 }

@@ -16,6 +16,11 @@ if(AUTOTUNE_DEBIAN_PYTHON AND TARGET autotune)
                    "${PROJECT_SOURCE_DIR}/tests/tuner/cli/schema_test.py" "$<TARGET_FILE:autotune>"
                    "${PROJECT_SOURCE_DIR}")
   set_tests_properties(tuner_schema_test PROPERTIES LABELS ci TIMEOUT 300)
+  add_test(NAME tuner_report_command_test
+           COMMAND "${AUTOTUNE_DEBIAN_PYTHON}" -B
+                   "${PROJECT_SOURCE_DIR}/tests/tuner/cli/report_command_test.py"
+                   "$<TARGET_FILE:autotune>" "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(tuner_report_command_test PROPERTIES LABELS ci TIMEOUT 300)
   add_test(NAME tuner_report_pages_test
            COMMAND "${AUTOTUNE_DEBIAN_PYTHON}" -B "${PROJECT_SOURCE_DIR}/tests/golden/report_test.py"
                    "$<TARGET_FILE:autotune>" "${PROJECT_SOURCE_DIR}")
