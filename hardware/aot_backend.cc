@@ -114,6 +114,7 @@ absl::StatusOr<std::unique_ptr<AotBackend>> AotBackend::Create(const AotBackendO
 
   std::unique_ptr<AotBackend> backend(
       new AotBackend(*std::move(device), std::move(compiler), options.jobs));
+  backend->program_timeout_ = std::max(options.timeout, options.program_timeout);
   absl::StatusOr<std::variant<AotProgram, Failure>> probe = backend->Compile(TinyProgram());
   if (!probe.ok()) return probe.status();
   if (const Failure* failure = std::get_if<Failure>(&*probe)) {
@@ -146,12 +147,12 @@ void AotBackend::Return(std::unique_ptr<AotCompiler> compiler) {
   if (compiler != nullptr) idle_.push_back(std::move(compiler));
 }
 
-absl::StatusOr<std::variant<AotProgram, Failure>> AotBackend::Compile(const PjrtProgram& program,
-                                                                      bool serialize) {
+absl::StatusOr<std::variant<AotProgram, Failure>> AotBackend::Compile(
+    const PjrtProgram& program, bool serialize, std::optional<absl::Duration> timeout) {
   Lease lease(this);
   if (!lease.compiler().ok()) return lease.compiler().status();
   absl::StatusOr<std::variant<AotProgram, Failure>> result =
-      (*lease.compiler())->Compile(program, serialize);
+      (*lease.compiler())->Compile(program, serialize, timeout);
   if (result.ok()) {
     if (const AotProgram* compiled = std::get_if<AotProgram>(&*result)) {
       absl::MutexLock lock(&mutex_);
@@ -243,7 +244,8 @@ absl::StatusOr<std::vector<Measurement>> AotBackend::Measure(
 
 absl::StatusOr<AotDefault> AotBackend::CompileAndExtract(const PjrtProgram& program,
                                                          const HloModule* source) {
-  absl::StatusOr<std::variant<AotProgram, Failure>> result = Compile(program);
+  absl::StatusOr<std::variant<AotProgram, Failure>> result =
+      Compile(program, /*serialize=*/false, program_timeout_);
   if (!result.ok()) return result.status();
   if (const Failure* failure = std::get_if<Failure>(&*result)) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -274,7 +276,8 @@ absl::StatusOr<AotDefault> AotBackend::CompileProgram(const HloModule& program) 
 
 absl::StatusOr<std::string> AotBackend::CompileToExecutable(const HloModule& program) {
   absl::StatusOr<std::variant<AotProgram, Failure>> result =
-      Compile(PjrtProgram{program.ToProto().SerializeAsString(), "hlo"}, /*serialize=*/true);
+      Compile(PjrtProgram{program.ToProto().SerializeAsString(), "hlo"}, /*serialize=*/true,
+              program_timeout_);
   if (!result.ok()) return result.status();
   if (const Failure* failure = std::get_if<Failure>(&*result)) {
     return absl::FailedPreconditionError(failure->message);

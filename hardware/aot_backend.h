@@ -27,8 +27,9 @@ struct AotBackendOptions {
   std::string plugin;          // the path of libtpu.so; empty: FindLibtpu()
   std::string worker;          // the path of autotune-worker; empty: FindWorkerProgram()
   int jobs = 1;                // compilations at a time, each in a worker of its own
-  absl::Duration timeout = absl::Seconds(120);
-  int64_t memory_limit_bytes = int64_t{8} << 30;  // of one worker
+  absl::Duration timeout = absl::Seconds(120);         // of one kernel
+  absl::Duration program_timeout = absl::Minutes(30);  // of a whole program
+  int64_t memory_limit_bytes = int64_t{8} << 30;       // of one worker
 };
 
 // What an estimate came from, beside the Measurement: for reports and for fitting.
@@ -89,14 +90,16 @@ class AotBackend : public MeasurementBackend {
   class Lease;
   absl::StatusOr<std::unique_ptr<AotCompiler>> Borrow();
   void Return(std::unique_ptr<AotCompiler> compiler);
-  absl::StatusOr<std::variant<AotProgram, Failure>> Compile(const PjrtProgram& program,
-                                                            bool serialize = false);
+  absl::StatusOr<std::variant<AotProgram, Failure>> Compile(
+      const PjrtProgram& program, bool serialize = false,
+      std::optional<absl::Duration> timeout = std::nullopt);
   absl::StatusOr<AotDefault> CompileAndExtract(const PjrtProgram& program, const HloModule* source);
   absl::StatusOr<Measurement> MeasureOne(const Candidate& candidate);
 
   const DeviceSpec device_;
   const EstimateConstants constants_;
   const AotCompilerOptions compiler_options_;
+  absl::Duration program_timeout_ = absl::InfiniteDuration();
   const int jobs_;
   Capabilities capabilities_;
 

@@ -87,8 +87,8 @@ absl::Status AotCompiler::StartWorker() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(const PjrtProgram& program,
-                                                                       bool serialize) {
+absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(
+    const PjrtProgram& program, bool serialize, std::optional<absl::Duration> timeout) {
   AotProgram result;
   const absl::Time start = absl::Now();
   if (worker_ == nullptr || !worker_->alive()) {
@@ -106,7 +106,7 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(const Pjr
   compile.set_want_schedules(true);
   compile.set_serialize(serialize);
   std::variant<std::string, Failure> answer =
-      worker_->Call(request.SerializeAsString(), options_.timeout);
+      worker_->Call(request.SerializeAsString(), timeout.value_or(options_.timeout));
   if (Failure* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
 
   proto::WorkerReply reply;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -61,9 +62,10 @@ class AotCompiler {
 
   // Compiles a program, or says why there is no result: kCompileError, kCrash, kOutOfMemory or
   // kTimeout. A non-OK status means that workers cannot be started at all. With `serialize` the
-  // executable comes along.
-  absl::StatusOr<std::variant<AotProgram, Failure>> Compile(const PjrtProgram& program,
-                                                            bool serialize = false);
+  // executable comes along; with `timeout` that holds instead of the options'.
+  absl::StatusOr<std::variant<AotProgram, Failure>> Compile(
+      const PjrtProgram& program, bool serialize = false,
+      std::optional<absl::Duration> timeout = std::nullopt);
 
   // Ends the worker; the next compilation starts one. For measuring what staying up is worth.
   void StopWorker() { worker_.reset(); }
