@@ -1,6 +1,7 @@
 #include "hardware/fleet_backend.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 #include <utility>
@@ -15,6 +16,8 @@ namespace {
 
 // How often workers are tried again when nothing works any more.
 constexpr int kHopelessStarts = 5;
+// Requests that one worker has at a time: the one that it works on and the next.
+constexpr size_t kRequestsAhead = 2;
 // The longest wait in one go: deadlines are looked at in between.
 constexpr absl::Duration kPoll = absl::Seconds(1);
 
@@ -58,12 +61,19 @@ class FleetBackend::Scheduler {
   }
 
  private:
-  struct Worker {
-    std::string host;  // empty until it has said what it is
-    bool busy = false;
+  // A request that is not answered yet.
+  struct Request {
     int64_t ticket = 0;
-    absl::Time deadline;
-    std::vector<size_t> positions;  // of the candidates that it has
+    absl::Duration patience;
+    std::vector<size_t> positions;  // of its candidates
+  };
+
+  struct Worker {
+    std::string host;              // empty until it has said what it is
+    std::deque<Request> requests;  // it is at the first one; the next is there when it is done
+    absl::Time deadline;           // of the first one
+
+    bool busy() const { return !requests.empty(); }
   };
 
   void Notify(const std::string& message) {
@@ -93,49 +103,58 @@ class FleetBackend::Scheduler {
     absl::StatusOr<int64_t> ticket = transport_->Submit(id, request);
     if (!ticket.ok()) return ticket.status();
     Worker& worker = workers_[id];
-    worker.busy = true;
-    worker.ticket = *ticket;
-    worker.deadline = absl::Now() + patience;
-    worker.positions = std::move(positions);
+    if (!worker.busy()) worker.deadline = absl::Now() + patience;
+    worker.requests.push_back({*ticket, patience, std::move(positions)});
     return absl::OkStatus();
   }
 
-  // Gives work to every worker that has none.
+  // Gives work to every worker that has none, and then one request more to each, so that it need
+  // not wait for the next one.
   absl::Status Assign(absl::Span<const Candidate> candidates) {
-    const size_t share = queue_->waiting() / (2 * std::max<size_t>(workers_.size(), 1));
-    const int most = std::clamp(static_cast<int>(share), 1, options_.batch);
-    const size_t hosts = Hosts().size();
-    for (auto& [id, worker] : workers_) {
-      if (worker.busy || worker.host.empty() || LeftOut(worker.host)) continue;
-      std::vector<size_t> positions = queue_->Take(worker.host, most, hosts);
-      if (positions.empty()) continue;
-      std::vector<Candidate> chosen;
-      chosen.reserve(positions.size());
-      for (const size_t position : positions) chosen.push_back(candidates[position]);
-      const absl::Duration patience =
-          options_.start_timeout + static_cast<int64_t>(positions.size()) * options_.timeout;
-      absl::Status status = Send(id, FleetRequestBytes(chosen), std::move(positions), patience);
-      if (!status.ok()) return status;
+    for (size_t depth = 0; depth < kRequestsAhead; ++depth) {
+      for (auto& [id, worker] : workers_) {
+        if (worker.requests.size() != depth || worker.host.empty() || LeftOut(worker.host)) {
+          continue;
+        }
+        if (absl::Status status = Give(id, worker, candidates); !status.ok()) return status;
+      }
     }
     return absl::OkStatus();
+  }
+
+  absl::Status Give(int id, const Worker& worker, absl::Span<const Candidate> candidates) {
+    const size_t share = queue_->waiting() / (3 * std::max<size_t>(workers_.size(), 1));
+    const int most = std::clamp(static_cast<int>(share), 1, options_.batch);
+    std::vector<size_t> positions = queue_->Take(worker.host, most, Hosts().size());
+    if (positions.empty()) return absl::OkStatus();
+    std::vector<Candidate> chosen;
+    chosen.reserve(positions.size());
+    for (const size_t position : positions) chosen.push_back(candidates[position]);
+    const absl::Duration patience =
+        options_.start_timeout + static_cast<int64_t>(positions.size()) * options_.timeout;
+    return Send(id, FleetRequestBytes(chosen), std::move(positions), patience);
   }
 
   // Waits for an answer and takes it in; sees to those that do not answer in time.
   absl::Status Step(absl::Span<const Candidate> candidates) {
     absl::Time next = absl::Now() + kPoll;
     for (const auto& [id, worker] : workers_) {
-      if (worker.busy) next = std::min(next, worker.deadline);
+      if (worker.busy()) next = std::min(next, worker.deadline);
     }
-    for (FleetTransport::Event& event : transport_->Wait(next - absl::Now())) {
+    std::vector<FleetTransport::Event> events = transport_->Wait(next - absl::Now());
+    // A worker answers in order: its first request comes first.
+    std::sort(events.begin(), events.end(),
+              [](const auto& a, const auto& b) { return a.ticket < b.ticket; });
+    for (const FleetTransport::Event& event : events) {
       const auto worker = std::find_if(workers_.begin(), workers_.end(), [&](const auto& entry) {
-        return entry.second.busy && entry.second.ticket == event.ticket;
+        return entry.second.busy() && entry.second.requests.front().ticket == event.ticket;
       });
       if (worker == workers_.end()) continue;
       if (absl::Status status = Take(worker->first, event, candidates); !status.ok()) return status;
     }
     std::vector<int> late;
     for (const auto& [id, worker] : workers_) {
-      if (worker.busy && absl::Now() >= worker.deadline) late.push_back(id);
+      if (worker.busy() && absl::Now() >= worker.deadline) late.push_back(id);
     }
     for (const int id : late) {
       absl::Status status = Replace(id, {FailureKind::kTimeout, "it did not answer in time"});
@@ -150,16 +169,19 @@ class FleetBackend::Scheduler {
     if (!event.reply.ok()) {
       return Replace(id, {FailureKind::kCrash, std::string(event.reply.status().message())});
     }
-    absl::StatusOr<FleetAnswer> answer = ParseFleetReply(*event.reply, worker.positions.size());
+    const size_t asked = worker.requests.front().positions.size();
+    absl::StatusOr<FleetAnswer> answer = ParseFleetReply(*event.reply, asked);
     if (!answer.ok()) {
       return Replace(id, {FailureKind::kCrash, std::string(answer.status().message())});
     }
-    worker.busy = false;
+    const std::vector<size_t> positions = std::move(worker.requests.front().positions);
+    worker.requests.pop_front();
+    if (worker.busy()) worker.deadline = absl::Now() + worker.requests.front().patience;
     if (worker.host.empty()) return Welcome(id, *answer);
     host_failures_[worker.host] = 0;
     useless_starts_ = 0;
-    for (size_t i = 0; i < worker.positions.size(); ++i) {
-      const size_t position = worker.positions[i];
+    for (size_t i = 0; i < positions.size(); ++i) {
+      const size_t position = positions[i];
       const std::optional<double> difference =
           queue_->Answered(position, worker.host, std::move(answer->results[i]));
       if (!difference || *difference <= options_.check_tolerance) continue;
@@ -169,7 +191,6 @@ class FleetBackend::Scheduler {
       Notify(absl::StrCat(candidates[position].kernel->name, " ", candidates[position].config.Key(),
                           ": ", remark, " (", worker.host, " is one of them)"));
     }
-    worker.positions.clear();
     return absl::OkStatus();
   }
 
@@ -203,7 +224,11 @@ class FleetBackend::Scheduler {
     transport_->StopWorker(id);
     const std::string host = worker.host.empty() ? "a new worker" : worker.host;
     Notify(absl::StrCat(host, ": a worker was lost: ", failure.message));
-    queue_->Lost(worker.positions, worker.host, options_.attempts, failure);
+    // What it had not begun is not to blame.
+    for (size_t i = 1; i < worker.requests.size(); ++i) {
+      queue_->GiveBack(worker.requests[i].positions);
+    }
+    queue_->Lost(worker.requests.front().positions, worker.host, options_.attempts, failure);
     if (!worker.host.empty() && ++host_failures_[worker.host] >= options_.host_failures &&
         HostsBeside(worker.host) > 0) {
       LeaveOut(worker.host, absl::StrCat(host_failures_[worker.host], " requests in a row failed"));
@@ -221,7 +246,7 @@ class FleetBackend::Scheduler {
     Notify(absl::StrCat(host, " is left out: ", why));
     // Idle workers there are not needed any more; busy ones may end what they have.
     std::erase_if(workers_, [&](const auto& entry) {
-      if (entry.second.host != host || entry.second.busy) return false;
+      if (entry.second.host != host || entry.second.busy()) return false;
       transport_->StopWorker(entry.first);
       return true;
     });

@@ -69,6 +69,13 @@ void FleetQueue::Lost(absl::Span<const size_t> positions, const std::string& hos
   }
 }
 
+void FleetQueue::GiveBack(absl::Span<const size_t> positions) {
+  for (size_t i = positions.size(); i-- > 0;) {
+    if (items_[positions[i]].checking) --checks_under_way_;
+    waiting_.push_front(positions[i]);
+  }
+}
+
 std::optional<double> FleetQueue::Answered(size_t position, const std::string& host,
                                            Measurement result) {
   Item& item = items_[position];

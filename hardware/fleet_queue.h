@@ -30,6 +30,9 @@ class FleetQueue {
   void Lost(absl::Span<const size_t> positions, const std::string& host, int attempts,
             const Failure& failure);
 
+  // They were taken and not looked at: they wait again, first.
+  void GiveBack(absl::Span<const size_t> positions);
+
   // A result came. Returns the difference from the first host's time (0.3: 30 %) if this was the
   // second look at a candidate.
   std::optional<double> Answered(size_t position, const std::string& host, Measurement result);

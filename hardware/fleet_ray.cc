@@ -1,6 +1,8 @@
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -77,6 +79,27 @@ class RayTransport : public FleetTransport {
   const std::string resource_;
 };
 
+// Sends standard error to nowhere while it lives: Ray tells of its start before it knows how much
+// it is to tell. Errors come as texts.
+class QuietStart {
+ public:
+  QuietStart() : saved_(dup(STDERR_FILENO)), nowhere_(open("/dev/null", O_WRONLY | O_CLOEXEC)) {
+    if (saved_ >= 0 && nowhere_ >= 0) dup2(nowhere_, STDERR_FILENO);
+  }
+  ~QuietStart() {
+    if (saved_ >= 0) dup2(saved_, STDERR_FILENO);
+    for (const int descriptor : {saved_, nowhere_}) {
+      if (descriptor >= 0) close(descriptor);
+    }
+  }
+  QuietStart(const QuietStart&) = delete;
+  QuietStart& operator=(const QuietStart&) = delete;
+
+ private:
+  int saved_;
+  int nowhere_;
+};
+
 absl::StatusOr<const AutotuneRayApi*> LoadBridge(const std::string& path) {
   // Local: Ray's own protobuf and other libraries must not be taken for ours, and never unloaded.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -143,7 +166,11 @@ absl::StatusOr<std::unique_ptr<FleetTransport>> ConnectRayCluster(
   setenv("RAY_BACKEND_LOG_LEVEL", "error", 0);
   absl::StatusOr<const AutotuneRayApi*> api = LoadBridge(path);
   if (!api.ok()) return api.status();
-  absl::Status status = StatusOf(**api, (*api)->connect(options.address.c_str(), path.c_str()));
+  absl::Status status;
+  {
+    const QuietStart quiet;
+    status = StatusOf(**api, (*api)->connect(options.address.c_str(), path.c_str()));
+  }
   if (!status.ok()) return status;
   return std::make_unique<RayTransport>(*api, options.resource);
 }

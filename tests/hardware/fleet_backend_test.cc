@@ -109,7 +109,10 @@ class FakeCluster : public FleetTransport {
       EXPECT_TRUE(content.ok()) << content.status();
       std::vector<std::string> keys;
       for (const Candidate& candidate : content->candidates) keys.push_back(candidate.config.Key());
-      const Deed deed = keys.empty() ? Deed::kAnswer : script_(host->name, keys);
+      Deed deed = keys.empty() ? Deed::kAnswer : script_(host->name, keys);
+      // The dead answer nothing, and what hangs does not come to its next request.
+      if (const auto last = ends_.find(request.worker); last != ends_.end()) deed = last->second;
+      if (deed != Deed::kAnswer) ends_[request.worker] = deed;
       if (deed == Deed::kHang) {
         later.push_back(request);
       } else if (deed == Deed::kDie) {
@@ -146,6 +149,7 @@ class FakeCluster : public FleetTransport {
   Script script_;
   Log* log_;
   std::map<int, Host*> workers_;
+  std::map<int, Deed> ends_;  // of workers that died or hang
   std::deque<Request> requests_;
   int next_ = 0;
   int64_t next_ticket_ = 1;
