@@ -25,8 +25,8 @@ inline constexpr int64_t kNodeFeatures = 3;
 inline constexpr int64_t kKernelFeatures = 2;
 inline constexpr int64_t kConfigFeatures = 4;
 
-// A made-up kernel whose times follow a rule that the base does not know: the residual is the
-// product of a configuration's first feature and the kernel's first.
+// A made-up kernel whose times follow a rule that the base does not know: the residual is a
+// configuration's first feature times a factor that the kernel's first feature decides.
 inline KernelExample MadeUpExample(uint64_t seed, int64_t nodes, int64_t configs) {
   std::mt19937_64 random(seed);
   std::normal_distribution<float> normal;
@@ -47,7 +47,7 @@ inline KernelExample MadeUpExample(uint64_t seed, int64_t nodes, int64_t configs
   for (int64_t f = 0; f < kKernelFeatures; ++f) {
     example.graph.kernel_features.push_back(normal(random));
   }
-  const float slope = example.graph.kernel_features[0] > 0 ? 0.5f : -0.5f;
+  const float slope = example.graph.kernel_features[0] > 0 ? 0.6f : 0.3f;
   for (int64_t c = 0; c < configs; ++c) {
     for (int64_t f = 0; f < kConfigFeatures; ++f) {
       example.config_features.push_back(normal(random));
