@@ -329,6 +329,7 @@ absl::StatusOr<PjrtExecutable::Outcome> PjrtExecutable::Run(
     const std::vector<const PjrtBuffer*>& arguments) const {
   const PJRT_Api& api = *impl_->api;
   std::vector<PJRT_Buffer*> inputs;
+  inputs.reserve(arguments.size());
   for (const PjrtBuffer* argument : arguments) inputs.push_back(argument->impl_->buffer);
   PJRT_Buffer* const* input_list = inputs.data();
   std::vector<PJRT_Buffer*> outputs(impl_->outputs, nullptr);
