@@ -44,7 +44,7 @@ TEST_F(TrainerTest, LearnsAndKeepsTheBestEpoch) {
   ASSERT_TRUE(result.ok()) << result.status();
   const auto learned = AssessNetwork(*result->network, *validation_, 2);
   const auto base = AssessBase(*validation_);
-  EXPECT_GT(learned->kendall_tau, 0.7);
+  EXPECT_GT(learned->kendall_tau, 0.6);
   EXPECT_LT(base->kendall_tau, 0.3);
   EXPECT_LT(learned->tile_size_ape, base->tile_size_ape);
   double best = -100;

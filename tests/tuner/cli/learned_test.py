@@ -107,6 +107,18 @@ class LearnedTest(unittest.TestCase):
                 self.directory / "run", "--json", "--quiet")
     self.assertEqual(tuned.returncode, 0, tuned.stderr)
 
+  def test_shipped_weights_order_hardware_kernels_no_worse_than_the_formula(self):
+    result = run("compare", RECORDING, "--methods",
+                 "model-greedy+analytical,model-greedy+learned", "--seeds", 1, "--json",
+                 AUTOTUNE_WEIGHTS=SOURCE / "weights")
+    self.assertEqual(result.returncode, 0, result.stderr)
+    kernels = {kernel["name"]: {model["model"]: model["kendall_tau"] for model in kernel["models"]}
+               for kernel in json.loads(result.stdout)["kernels"]
+               if kernel["name"] in ("fusion.191", "fusion.232")}
+    for kernel, at_least in (("fusion.191", 0.85), ("fusion.232", 0.74)):
+      self.assertGreaterEqual(kernels[kernel]["learned"], at_least)
+      self.assertGreaterEqual(kernels[kernel]["learned"], kernels[kernel]["analytical"])
+
   def test_only_learned_models_load_libtorch(self):
     program = SOURCE / "examples" / "alexnet" / "program.hlo"
     for arguments, loads in ((("check", program), False), (("--version",), False),
