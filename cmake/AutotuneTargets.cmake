@@ -74,7 +74,8 @@ function(autotune_test folder)
   include("${PROJECT_SOURCE_DIR}/tests/${folder}/extra.cmake" OPTIONAL)
 endfunction()
 
-# autotune_gtest_program(NAME LABEL SOURCES LIBRARIES): one GoogleTest program, known to ctest.
+# autotune_gtest_program(NAME LABEL SOURCES LIBRARIES [PROPERTY VALUE...]): one GoogleTest program,
+# known to ctest; the properties are those of its tests.
 function(autotune_gtest_program name label sources libraries)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${libraries} GTest::gmock GTest::gtest_main autotune_flags)
@@ -88,7 +89,8 @@ function(autotune_gtest_program name label sources libraries)
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     TEST_PREFIX "${name}."
-    PROPERTIES LABELS ${label} TIMEOUT 600 ENVIRONMENT "AUTOTUNE_SHARED_DIR=${AUTOTUNE_SHARED_DIR}")
+    PROPERTIES LABELS ${label} TIMEOUT 600 ENVIRONMENT "AUTOTUNE_SHARED_DIR=${AUTOTUNE_SHARED_DIR}"
+               ${ARGN})
 endfunction()
 
 # autotune_python_test(NAME SCRIPT [ARGS...])

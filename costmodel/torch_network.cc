@@ -103,8 +103,7 @@ class TorchNetwork final : public Network {
           for (size_t m = 0; m < members_.size(); ++m) {
             RankNetwork member = members_[m];
             const KernelTerms terms = MemberTerms(m, graph, embedding, configs);
-            scores.push_back(
-                member->Residuals(member->Hidden(terms, configs), terms).contiguous());
+            scores.push_back(member->Residuals(member->Hidden(terms, configs), terms).contiguous());
           }
           Combine(scores, rows, residual + first, spread == nullptr ? nullptr : spread + first);
         });

@@ -36,9 +36,10 @@ absl::StatusOr<std::string> WriteOwnForm(const Recording& recording);
 // TpuGraphs' TuningData or ModuleTuningData.
 absl::StatusOr<Recording> ReadTuningData(absl::string_view bytes, const std::string& name);
 // A recording of hardware times as a TuningData message, uncompressed; equal recordings give equal
-// bytes. Its times are whole nanoseconds; device, backend and versions have no place in it, nor have
-// messages of failures and seconds of compiling. InvalidArgument, naming the kernel, for estimates,
-// for a time that rounds to 0, and for configurations of fusion, which the form cannot hold.
+// bytes. Its times are whole nanoseconds; device, backend and versions have no place in it, nor
+// have messages of failures and seconds of compiling. InvalidArgument, naming the kernel, for
+// estimates, for a time that rounds to 0, and for configurations of fusion, which the form cannot
+// hold.
 absl::StatusOr<std::string> WriteTuningData(const Recording& recording);
 // True if the bytes can be the start of one of them that holds at least one run.
 bool IsTuningData(absl::string_view bytes);

@@ -145,8 +145,7 @@ absl::StatusOr<ComparisonReport> Compare(const CompareOptions& options,
   absl::StatusOr<CompareInput> input = LoadInput(options);
   if (!input.ok()) return input.status();
   const std::string device = input->replay->capabilities().device;
-  auto models =
-      CreateModels(*methods, device, input->replay->capabilities().time_source);
+  auto models = CreateModels(*methods, device, input->replay->capabilities().time_source);
   if (!models.ok()) return models.status();
   std::vector<NamedModel> named;
   for (const auto& [name, model] : *models) named.push_back({name, model.get()});

@@ -65,9 +65,10 @@ void AddInspectCommand(CLI::App& app, CommandContext& context) {
             "Kernels to show, dearest first; 0 shows all")
       ->capture_default_str();
   command->add_flag("--json", options->json, "One JSON document on standard output");
-  command->add_flag("--fusion", options->fusion,
-                    "The kernels expected of a program before optimisation, and what each cut would "
-                    "save or cost by the analytical model");
+  command->add_flag(
+      "--fusion", options->fusion,
+      "The kernels expected of a program before optimisation, and what each cut would "
+      "save or cost by the analytical model");
   command->add_flag("--dot", options->dot, "The same as a Graphviz graph, groups coloured by cost");
   command->footer(kExamples);
   command->callback([options, &context] { context.exit_code = RunInspect(*options, context); });

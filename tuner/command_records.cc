@@ -16,6 +16,7 @@
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
+#include "tuner/number_options.h"
 #include "tuner/printable.h"
 #include "tuner/text_table.h"
 
@@ -172,8 +173,8 @@ void AddExportOptions(CLI::App& command, RecordsOptions& options) {
 
 void AddPruneOptions(CLI::App& command, RecordsOptions& options) {
   command.add_option("--run", options.runs, "The id of a run; repeatable");
-  command.add_option("--older-than-days", options.older_than_days, "Runs that started earlier")
-      ->check(CLI::Range(0, 100'000));
+  AddNumber(command, "--older-than-days", options.older_than_days, kDaysRange,
+            "Runs that started earlier");
   command.add_flag("--proposed", options.proposed_only,
                    "Only what was proposed and never measured; of all runs without --run");
   command.add_flag("--dry-run", options.dry_run, "Say what would go, and change nothing");

@@ -114,8 +114,8 @@ int CommandContext::Fail(const absl::Status& status) const {
 
 void AddCommands(CLI::App& app, CommandContext& context) {
   AddTuneCommand(app, context);
-  AddApplyCommand(app, context);
   AddReportCommand(app, context);
+  AddApplyCommand(app, context);
   AddInspectCommand(app, context);
   AddCompareCommand(app, context);
   AddTrainCommand(app, context);

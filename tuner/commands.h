@@ -45,9 +45,9 @@ void AddRecordsCommand(CLI::App& app, CommandContext& context);
 void AddFleetCommand(CLI::App& app, CommandContext& context);
 void AddBackendsCommand(CLI::App& app, CommandContext& context);
 void AddCompareCommand(CLI::App& app, CommandContext& context);
+void AddApplyCommand(CLI::App& app, CommandContext& context);
 void AddTrainCommand(CLI::App& app, CommandContext& context);
 void AddEvaluateCommand(CLI::App& app, CommandContext& context);
-void AddApplyCommand(CLI::App& app, CommandContext& context);
 
 // All of them, in the order of `autotune --help`.
 void AddCommands(CLI::App& app, CommandContext& context);

@@ -16,12 +16,9 @@ Json OrNull(const std::optional<double>& value) {
 }
 
 Json ToJson(const ReachStatistic& reach) {
-  return {{"percent", reach.percent},
-          {"runs", reach.runs},
-          {"reached", reach.reached},
-          {"p10", OrNull(reach.p10)},
-          {"median", OrNull(reach.median)},
-          {"p90", OrNull(reach.p90)}};
+  return {{"percent", reach.percent},       {"runs", reach.runs},
+          {"reached", reach.reached},       {"p10", OrNull(reach.p10)},
+          {"median", OrNull(reach.median)}, {"p90", OrNull(reach.p90)}};
 }
 
 Json ToJson(const SlowdownStatistic& slowdown) {

@@ -10,9 +10,9 @@
 
 namespace autotune {
 
-// The metrics of searches, beside those of cost models (costmodel/rank_metrics.h), each defined once
-// and here. All are pure functions of their arguments. Times are in seconds (or any unit that all
-// arguments share).
+// The metrics of searches, beside those of cost models (costmodel/rank_metrics.h), each defined
+// once and here. All are pure functions of their arguments. Times are in seconds (or any unit that
+// all arguments share).
 
 // A search in the order of its measurements: one time each, +infinity for a failure.
 using SearchTrace = std::vector<double>;

@@ -36,6 +36,7 @@ inline constexpr NumberRange<uint64_t> kSeedRange = {0, std::numeric_limits<uint
 inline constexpr NumberRange<int64_t> kSeedCountRange = {1, 10'000};
 inline constexpr NumberRange<int64_t> kEvaluationsRange = {1, 1'000'000'000};
 inline constexpr NumberRange<int64_t> kCountRange = {0, 1'000'000'000};  // samples, rows to show
+inline constexpr NumberRange<int64_t> kDaysRange = {0, 100'000};
 inline constexpr NumberRange<double> kShareRange = {0, 1};
 
 // Adds an option that takes a number. Its text is checked whole before it reaches `value`: "-1" for

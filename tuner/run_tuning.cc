@@ -27,6 +27,7 @@
 #include "tuner/backend_choice.h"
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"
+#include "tuner/fusion_command.h"
 #include "tuner/html_report.h"
 #include "tuner/interrupt.h"
 #include "tuner/kernel_cost.h"
@@ -395,6 +396,11 @@ int TuningCommand::Run() {
 
 int RunTuning(TuneOptions options, const std::set<std::string>& given, CommandContext& context) {
   InstallInterruptHandler();
+  if (options.space == "fusion" || options.space == "tile+fusion") {
+    absl::Status finished = FinishTuneOptions(options);
+    if (!finished.ok()) return context.Fail(WithExitCode(kExitWrongUse, finished));
+    return RunFusionTuning(options, given, context);
+  }
   TuningCommand command(std::move(options), context);
   if (absl::Status status = command.Prepare(given); !status.ok()) return context.Fail(status);
   return command.Run();

@@ -130,16 +130,9 @@ absl::Status CheckNumbers(const TuneOptions& options) {
   return status;
 }
 
-// Fusion belongs to the spaces that are planned: asking for it is no mistake, but there is nothing
-// to give.
 absl::Status CheckSpace(const std::string& space) {
   if (space.empty()) return absl::OkStatus();
-  absl::Status status = OneOf("--space", space, {"tile", "layout", "fusion", "tile+fusion"});
-  if (!status.ok() || space == "tile" || space == "layout") return status;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--space ", space,
-                   " is not offered yet: this version tunes tiles (--space tile) "
-                   "and replays recorded layouts (--space layout)"));
+  return OneOf("--space", space, {"tile", "layout", "fusion", "tile+fusion"});
 }
 
 absl::Status CheckStrategy(const TuneOptions& options) {

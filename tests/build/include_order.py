@@ -44,7 +44,7 @@ _TUNER = _COMMON | {"TBB", "SOCI", "PJRT", "Ray", "zlib", "CLI11"}
 # Folder -> the libraries that it may include.
 ALLOWED = {
     "hlo": _COMMON,
-    "hardware": _COMMON | {"TBB", "SOCI", "PJRT", "Ray"},
+    "hardware": _COMMON | {"TBB", "SOCI", "PJRT", "Ray", "zlib"},
     "search": {"Abseil"},
     "costmodel": _COMMON | {"TBB", "zlib"},
     "tuner": _TUNER,
@@ -56,8 +56,8 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 _STANDARD = re.compile(r"[a-z_]+$")  # <vector>
 _SYSTEM = re.compile(
     r"(sys|linux|netinet|arpa)/[a-z_]+\.h$|"
-    r"(dirent|dlfcn|elf|errno|fcntl|glob|link|netdb|poll|pthread|pwd|sched|signal|spawn|stdlib|"
-    r"termios|time|unistd)"
+    r"(dirent|dlfcn|elf|errno|fcntl|glob|link|netdb|poll|pthread|pwd|sched|signal|spawn|stddef|stdint|"
+    r"stdlib|termios|time|unistd)"
     r"\.h$|immintrin\.h$"
 )
 

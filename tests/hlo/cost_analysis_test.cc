@@ -227,8 +227,8 @@ TEST(CostAnalysisTest, OutfeedReadsTheArraysOfATuple) {
   EXPECT_EQ(CostOfRoot("token[] outfeed((f32[4], s32[2]) a, token[] b)").bytes_accessed, 24);
 }
 
-// A scatter in a custom fusion at the root of another fusion: XLA counts what the users of the inner
-// fusion read of the outer one's parameters, and the root has none.
+// A scatter in a custom fusion at the root of another fusion: XLA counts what the users of the
+// inner fusion read of the outer one's parameters, and the root has none.
 TEST(CostAnalysisTest, ANestedFusionAtTheRootReadsNothing) {
   EXPECT_EQ(CostOfRoot(R"(
 HloModule m
