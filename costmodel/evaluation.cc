@@ -57,6 +57,7 @@ constexpr size_t kMetricCount = sizeof(kMetrics) / sizeof(*kMetrics);
 
 double MedianApe(const std::map<size_t, std::vector<ChosenTime>>& programs) {
   std::vector<double> apes;
+  apes.reserve(programs.size());
   for (const auto& [program, chosen] : programs) apes.push_back(TileSizeApe(chosen).value_or(0));
   std::sort(apes.begin(), apes.end());
   const size_t middle = apes.size() / 2;
@@ -141,6 +142,7 @@ ModelMetrics SummarizeScores(absl::Span<const ScoredKernel> kernels, int samples
   metrics.kernels = static_cast<int64_t>(kernels.size());
   metrics.programs = static_cast<int64_t>(programs.size());
   std::vector<const KernelTerms*> all;
+  all.reserve(terms.size());
   for (const KernelTerms& kernel : terms) all.push_back(&kernel);
   const std::vector<double> values = Reduce(all);
 

@@ -22,6 +22,7 @@ constexpr int64_t kRowsAtATime = 4096;
 
 std::vector<std::string> Numbered(const std::string& prefix, int count) {
   std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) names.push_back(absl::StrCat(prefix, i));
   return names;
 }

@@ -34,7 +34,8 @@ class ColumnStatistics {
       sum_[i % columns] += rows[i];
       squares_[i % columns] += static_cast<double>(rows[i]) * rows[i];
     }
-    count_ += static_cast<double>(rows.size() / columns);
+    const size_t count = rows.size() / columns;
+    count_ += static_cast<double>(count);
   }
 
   // A column that never changes is left out of the model: its factor is 0.

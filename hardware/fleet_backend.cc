@@ -1,6 +1,7 @@
 #include "hardware/fleet_backend.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <set>
@@ -186,7 +187,7 @@ class FleetBackend::Scheduler {
           queue_->Answered(position, worker.host, std::move(answer->results[i]));
       if (!difference || *difference <= options_.check_tolerance) continue;
       const std::string remark =
-          absl::StrCat("hosts disagree by ", static_cast<int>(100 * *difference + 0.5), " %");
+          absl::StrCat("hosts disagree by ", std::lround(100 * *difference), " %");
       queue_->Remark(position, remark);
       Notify(absl::StrCat(candidates[position].kernel->name, " ", candidates[position].config.Key(),
                           ": ", remark, " (", worker.host, " is one of them)"));

@@ -51,6 +51,7 @@ class ComputationWriter {
   }
   int64_t Tuple(const std::vector<int64_t>& parts) {
     std::vector<Shape> shapes;
+    shapes.reserve(parts.size());
     for (int64_t part : parts) shapes.push_back(shapes_.at(part));
     return Add(HloOpcode::kTuple, Shape::Tuple(std::move(shapes)), parts);
   }

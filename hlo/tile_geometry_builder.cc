@@ -137,9 +137,9 @@ absl::Status TileGeometryBuilder::BuildConvolution() {
   geometry_.tied_output_ = std::move(loops->tied_output);
   geometry_.matrix_work_ = std::move(loops->work);
   geometry_.hero_input_bits_ = BitWidth(hero_->operand(0).shape().element_type());
-  propagation_.Set(*hero_, std::move(loops->output));
-  propagation_.Set(hero_->operand(0), std::move(loops->input));
-  propagation_.Set(hero_->operand(1), std::move(loops->kernel));
+  propagation_.Set(*hero_, loops->output);
+  propagation_.Set(hero_->operand(0), loops->input);
+  propagation_.Set(hero_->operand(1), loops->kernel);
   return absl::OkStatus();
 }
 
@@ -200,8 +200,8 @@ absl::Status TileGeometryBuilder::BuildReduceWindow() {
     geometry_.kernel_dims_.push_back(BoundDim{size, 1, size});
   }
   geometry_.tied_output_.assign(static_cast<size_t>(rank), -1);
-  propagation_.Set(*hero_, std::move(output));
-  propagation_.Set(hero_->operand(0), std::move(input));
+  propagation_.Set(*hero_, output);
+  propagation_.Set(hero_->operand(0), input);
   return absl::OkStatus();
 }
 
@@ -233,9 +233,9 @@ absl::Status TileGeometryBuilder::BuildPlain(const Shape& shape) {
     windows[static_cast<size_t>(d)] = WindowDim::OfLoop(dim.elements, static_cast<int>(p));
   }
   if (geometry_.hero_kind_ == HeroKind::kReduce) {
-    propagation_.Set(hero_->operand(0), std::move(windows));
+    propagation_.Set(hero_->operand(0), windows);
   } else {
-    propagation_.Set(*hero_, std::move(windows));
+    propagation_.Set(*hero_, windows);
   }
   return absl::OkStatus();
 }

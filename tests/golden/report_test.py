@@ -248,7 +248,7 @@ class ReportTest(unittest.TestCase):
 
   def compare(self, picture, path):
     if os.environ.get("AUTOTUNE_UPDATE_GOLDEN"):
-      picture.quantize(64, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
+      picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
           path, optimize=True)
       return
     golden = Image.open(path).convert("RGB")

@@ -88,9 +88,14 @@ TEST_P(PjrtBackendTest, SaysWhatItIs) {
 }
 
 TEST_P(PjrtBackendTest, AProgramIsTimedInALoopThatIsNotHollow) {
-  const absl::StatusOr<Measurement> result = backend_->MeasureProgram(*Parse(kProgram), nullptr);
-  ASSERT_TRUE(result.ok()) << result.status();
-  ASSERT_TRUE(result->ok()) << result->failure().message;
+  // On a machine whose load comes and goes a slope may not be significant; then single calls are timed.
+  absl::StatusOr<Measurement> result = absl::UnknownError("not measured");
+  for (int tries = 0; tries < 10; ++tries) {
+    result = backend_->MeasureProgram(*Parse(kProgram), nullptr);
+    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_TRUE(result->ok()) << result->failure().message;
+    if (absl::StartsWith(result->method, "device loop")) break;
+  }
   EXPECT_EQ(result->samples().size(), 3u);
   EXPECT_EQ(result->source(), TimeSource::kHardware);
   EXPECT_TRUE(absl::StartsWith(result->method, "device loop")) << result->method;
