@@ -60,6 +60,7 @@ std::string ReadAll(const std::string& path) {
 // Runs a program with its errors in a file. Returns the exit code, or -1.
 int RunProgram(std::vector<std::string> arguments, const std::string& errors) {
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   posix_spawn_file_actions_t files;
