@@ -71,10 +71,10 @@ absl::StatusOr<std::unique_ptr<NpzReader>> NpzReader::FromBytes(std::string byte
 }
 
 absl::StatusOr<std::unique_ptr<NpzReader>> NpzReader::FromSource(
-    std::shared_ptr<const NpzSource> source) {
+    const std::shared_ptr<const NpzSource>& source) {
   absl::StatusOr<std::vector<NpzMember>> members = ReadNpzDirectory(*source);
   if (!members.ok()) return members.status();
-  std::unique_ptr<NpzReader> reader(new NpzReader(std::move(source)));
+  std::unique_ptr<NpzReader> reader(new NpzReader(source));
   for (NpzMember& member : *members) {
     const std::string name(absl::StripSuffix(member.name, ".npy"));
     if (!reader->members_.emplace(name, std::move(member)).second) {

@@ -57,7 +57,7 @@ class NpzReader {
  private:
   explicit NpzReader(std::shared_ptr<const NpzSource> source) : source_(std::move(source)) {}
   static absl::StatusOr<std::unique_ptr<NpzReader>> FromSource(
-      std::shared_ptr<const NpzSource> source);
+      const std::shared_ptr<const NpzSource>& source);
   absl::StatusOr<std::unique_ptr<NpzMemberStream>> OpenMember(const std::string& name) const;
 
   std::shared_ptr<const NpzSource> source_;

@@ -38,7 +38,7 @@ std::string ColorStyle(const std::string& color) {
 
 std::string PercentOf(double share) {
   if (share > 0 && share < 0.001) return "<0.1 %";
-  return absl::StrFormat(share < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * share);
+  return absl::StrFormat("%.*f %%", share < 0.0995 ? 1 : 0, 100 * share);
 }
 
 // Nothing is loaded from anywhere, whatever a name may hold.

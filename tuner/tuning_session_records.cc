@@ -34,6 +34,7 @@ absl::Status TuningSession::TakeReusedResults() {
 
 absl::Status TuningSession::TakeLeftBehind(const std::vector<Pending>& next) {
   std::vector<CandidateKey> keys;
+  keys.reserve(next.size());
   for (const Pending& pending : next) {
     keys.emplace_back(task_.kernels[pending.kernel].fingerprint, pending.candidate.config.Key());
   }

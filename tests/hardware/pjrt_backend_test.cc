@@ -88,7 +88,8 @@ TEST_P(PjrtBackendTest, SaysWhatItIs) {
 }
 
 TEST_P(PjrtBackendTest, AProgramIsTimedInALoopThatIsNotHollow) {
-  // On a machine whose load comes and goes a slope may not be significant; then single calls are timed.
+  // On a machine whose load comes and goes a slope may not be significant; then single calls are
+  // timed.
   absl::StatusOr<Measurement> result = absl::UnknownError("not measured");
   for (int tries = 0; tries < 10; ++tries) {
     result = backend_->MeasureProgram(*Parse(kProgram), nullptr);
