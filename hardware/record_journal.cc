@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -14,6 +13,7 @@
 #include "hardware/atomic_file.h"
 #include "hardware/record_store_rows.h"
 #include "hardware/record_transfer_json.h"
+#include "hlo/read_file.h"
 #include "nlohmann/json.hpp"
 
 namespace autotune {
@@ -47,22 +47,8 @@ absl::StatusOr<json> JsonOf(absl::string_view line) {
 }  // namespace
 
 absl::Status RecordJournal::SystemError(absl::string_view what) const {
-  const std::string message = absl::StrCat(path_, ": ", what, ": ", strerror(errno));
-  switch (errno) {
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-      return absl::ResourceExhaustedError(message);
-    case ENOENT:
-    case ENOTDIR:
-      return absl::NotFoundError(message);
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return absl::PermissionDeniedError(message);
-    default:
-      return absl::UnavailableError(message);
-  }
+  const int error = errno;  // before anything can change it
+  return ErrnoStatus(absl::StrCat(path_, ": ", what), error);
 }
 
 absl::StatusOr<std::unique_ptr<RecordJournal>> RecordJournal::Open(const std::string& path) {

@@ -25,16 +25,6 @@ class AotFaultTest : public FaultTest {
     options.memory_limit_bytes = int64_t{192} << 20;
     return AotBackend::Create(options);
   }
-
-  // The only result for a kernel of that name.
-  static Measurement MeasureNamed(AotBackend& backend, const std::string& name) {
-    const Kernel kernel = NamedKernel(name);
-    absl::StatusOr<std::vector<Measurement>> results =
-        backend.Measure({Candidate{&kernel, FullTile()}});
-    EXPECT_TRUE(results.ok()) << results.status();
-    return results.ok() ? results->at(0)
-                        : Measurement::FromFailure(FailureKind::kWrongResult, "no result");
-  }
 };
 
 const std::map<std::string, FailureKind>& Faults() {

@@ -17,6 +17,8 @@
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "hardware/config.h"
+#include "hardware/measurement.h"
+#include "hardware/measurement_backend.h"
 #include "hlo/kernel.h"
 #include "hlo/parser.h"
 
@@ -52,6 +54,16 @@ inline Config FullTile() {
   TileBounds bounds;
   bounds.output = {4, 8};
   return Config(bounds);
+}
+
+// The only result for a kernel of that name.
+inline Measurement MeasureNamed(MeasurementBackend& backend, const std::string& name) {
+  const Kernel kernel = NamedKernel(name);
+  absl::StatusOr<std::vector<Measurement>> results =
+      backend.Measure({Candidate{&kernel, FullTile()}});
+  EXPECT_TRUE(results.ok()) << results.status();
+  return results.ok() ? results->at(0)
+                      : Measurement::FromFailure(FailureKind::kRecordedFailure, "no result");
 }
 
 // How many live children a process has.

@@ -26,15 +26,6 @@ class PjrtFaultTest : public FaultTest {
     options.memory_limit_bytes = int64_t{192} << 20;
     return PjrtBackend::Create(options);
   }
-
-  static Measurement MeasureNamed(PjrtBackend& backend, const std::string& name) {
-    const Kernel kernel = NamedKernel(name);
-    absl::StatusOr<std::vector<Measurement>> results =
-        backend.Measure({Candidate{&kernel, FullTile()}});
-    EXPECT_TRUE(results.ok()) << results.status();
-    return results.ok() ? results->at(0)
-                        : Measurement::FromFailure(FailureKind::kRecordedFailure, "no result");
-  }
 };
 
 const std::map<std::string, FailureKind>& Faults() {
