@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "costmodel/network.h"
+#include "costmodel/torch_blas.h"
 #include "costmodel/torch_graph_layers.h"
 #include "costmodel/torch_rank_network.h"
 
@@ -60,6 +61,7 @@ class TorchNetwork final : public Network {
 
   double TrainStep(int64_t m, const std::vector<TrainingKernel>& batch,
                    const TrainingOptions& options, std::string* error) override try {
+    const BlasGuard guard;
     const auto member = static_cast<size_t>(m);
     torch::optim::AdamW& optimizer = Optimizer(member, options);
     optimizer.zero_grad();
@@ -80,6 +82,7 @@ class TorchNetwork final : public Network {
 
   KernelEmbedding Encode(const GraphView& graph) const override {
     if (options_.join == Join::kEarly) return {};
+    const BlasGuard guard;
     torch::NoGradGuard no_grad;
     const GraphBatch batch = MakeGraphBatch({&graph}, options_);
     KernelEmbedding embedding;
@@ -257,6 +260,7 @@ class TorchNetwork final : public Network {
         std::copy_n(begin, rows * width, padded.begin());
         begin = padded.data();
       }
+      const BlasGuard guard;
       work(ViewRows(begin, chunk, width), first, rows);
     }
   }
@@ -307,8 +311,7 @@ class TorchNetwork final : public Network {
 
 extern "C" autotune::Network* AutotuneCreateNetwork(const autotune::NetworkOptions& options,
                                                     std::string* error) try {
-  // One thread: callers run several scorings at once, and results do not depend on how many.
-  torch::set_num_threads(1);
+  autotune::UseOneThreadPerCall();
   return new autotune::TorchNetwork(options);
 } catch (const std::exception& exception) {
   *error = exception.what();
