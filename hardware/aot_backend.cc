@@ -221,12 +221,22 @@ absl::StatusOr<Measurement> AotBackend::MeasureOne(const Candidate& candidate) {
 
 absl::StatusOr<std::vector<Measurement>> AotBackend::Measure(
     absl::Span<const Candidate> candidates) {
+  return MeasureEach(candidates, [](size_t, const Measurement&) {});
+}
+
+absl::StatusOr<std::vector<Measurement>> AotBackend::MeasureEach(
+    absl::Span<const Candidate> candidates, ResultSink sink) {
   std::vector<absl::StatusOr<Measurement>> results(candidates.size(),
                                                    absl::UnknownError("not measured"));
   std::atomic<size_t> next = 0;
+  absl::Mutex telling;  // the sink is told one result at a time
   auto work = [&] {
-    for (size_t i = next++; i < candidates.size(); i = next++)
+    for (size_t i = next++; i < candidates.size(); i = next++) {
       results[i] = MeasureOne(candidates[i]);
+      if (!results[i].ok()) continue;
+      absl::MutexLock lock(&telling);
+      sink(i, *results[i]);
+    }
   };
   std::vector<std::thread> threads;
   const size_t extra = std::min(static_cast<size_t>(jobs_), candidates.size());

@@ -67,6 +67,8 @@ class AotBackend : public MeasurementBackend {
   // Failures: kCompileError, kCrash, kTimeout, kOutOfMemory; kNotFaithful where another kernel or
   // other bounds came out, and for configurations that are no tile.
   absl::StatusOr<std::vector<Measurement>> Measure(absl::Span<const Candidate> candidates) override;
+  absl::StatusOr<std::vector<Measurement>> MeasureEach(absl::Span<const Candidate> candidates,
+                                                       ResultSink sink) override;
 
   // The estimate of one kernel with its whole derivation; `bounds` null for the compiler's choice.
   absl::StatusOr<std::variant<AotEstimate, Failure>> Estimate(const Kernel& kernel,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -48,13 +49,17 @@ class FleetBackend::Scheduler {
     return status;
   }
 
-  absl::StatusOr<std::vector<Measurement>> Measure(absl::Span<const Candidate> candidates) {
+  absl::StatusOr<std::vector<Measurement>> Measure(absl::Span<const Candidate> candidates,
+                                                   ResultSink sink) {
     FleetQueue queue(candidates, options_.check_every);
     queue_ = &queue;
     absl::Status status;
     while (status.ok() && !queue.Done(Hosts().size())) {
       status = Assign(candidates);
       if (status.ok()) status = Step(candidates);
+      for (const size_t position : queue.TakeFinished(Hosts().size())) {
+        sink(position, queue.result(position));
+      }
     }
     queue_ = nullptr;
     if (!status.ok()) return status;
@@ -67,12 +72,14 @@ class FleetBackend::Scheduler {
     int64_t ticket = 0;
     absl::Duration patience;
     std::vector<size_t> positions;  // of its candidates
+    absl::Time sent;
   };
 
   struct Worker {
     std::string host;              // empty until it has said what it is
     std::deque<Request> requests;  // it is at the first one; the next is there when it is done
     absl::Time deadline;           // of the first one
+    absl::Time answered;           // when it was done with the one before
 
     bool busy() const { return !requests.empty(); }
   };
@@ -105,7 +112,7 @@ class FleetBackend::Scheduler {
     if (!ticket.ok()) return ticket.status();
     Worker& worker = workers_[id];
     if (!worker.busy()) worker.deadline = absl::Now() + patience;
-    worker.requests.push_back({*ticket, patience, std::move(positions)});
+    worker.requests.push_back({*ticket, patience, std::move(positions), absl::Now()});
     return absl::OkStatus();
   }
 
@@ -123,9 +130,21 @@ class FleetBackend::Scheduler {
     return absl::OkStatus();
   }
 
-  absl::Status Give(int id, const Worker& worker, absl::Span<const Candidate> candidates) {
+  // How many candidates the next request holds: a fair share of what is left, and not more than a
+  // worker gets done in time. One, as long as nobody knows how long one takes.
+  int RequestSize() const {
     const size_t share = queue_->waiting() / (3 * std::max<size_t>(workers_.size(), 1));
-    const int most = std::clamp(static_cast<int>(share), 1, options_.batch);
+    int most = options_.request_time == absl::InfiniteDuration() ? options_.batch : 1;
+    if (candidate_time_.has_value()) {
+      most = static_cast<int>(
+          std::min(1e6, absl::FDivDuration(options_.request_time,
+                                           std::max(*candidate_time_, absl::Microseconds(1)))));
+    }
+    return std::clamp(std::min(static_cast<int>(share), most), 1, options_.batch);
+  }
+
+  absl::Status Give(int id, const Worker& worker, absl::Span<const Candidate> candidates) {
+    const int most = RequestSize();
     std::vector<size_t> positions = queue_->Take(worker.host, most, Hosts().size());
     if (positions.empty()) return absl::OkStatus();
     std::vector<Candidate> chosen;
@@ -176,6 +195,7 @@ class FleetBackend::Scheduler {
       return Replace(id, {FailureKind::kCrash, std::string(answer.status().message())});
     }
     const std::vector<size_t> positions = std::move(worker.requests.front().positions);
+    NoteTime(worker, positions.size());
     worker.requests.pop_front();
     if (worker.busy()) worker.deadline = absl::Now() + worker.requests.front().patience;
     if (worker.host.empty()) return Welcome(id, *answer);
@@ -193,6 +213,16 @@ class FleetBackend::Scheduler {
                           ": ", remark, " (", worker.host, " is one of them)"));
     }
     return absl::OkStatus();
+  }
+
+  // A worker is done with its first request: keeps how long a candidate takes, on average lately.
+  void NoteTime(Worker& worker, size_t candidates) {
+    const absl::Time now = absl::Now();
+    const absl::Duration took = now - std::max(worker.answered, worker.requests.front().sent);
+    worker.answered = now;
+    if (candidates == 0) return;
+    const absl::Duration one = took / static_cast<int64_t>(candidates);
+    candidate_time_ = candidate_time_.has_value() ? (3 * *candidate_time_ + one) / 4 : one;
   }
 
   // The first worker says what all of them have to be.
@@ -268,6 +298,7 @@ class FleetBackend::Scheduler {
   std::map<std::string, int> host_failures_;
   std::set<std::string> left_out_;
   int useless_starts_ = 0;
+  std::optional<absl::Duration> candidate_time_;
   FleetQueue* queue_ = nullptr;  // of the batch that is being measured
 };
 
@@ -290,7 +321,12 @@ const Capabilities& FleetBackend::capabilities() const { return scheduler_->capa
 
 absl::StatusOr<std::vector<Measurement>> FleetBackend::Measure(
     absl::Span<const Candidate> candidates) {
-  return scheduler_->Measure(candidates);
+  return MeasureEach(candidates, [](size_t, const Measurement&) {});
+}
+
+absl::StatusOr<std::vector<Measurement>> FleetBackend::MeasureEach(
+    absl::Span<const Candidate> candidates, ResultSink sink) {
+  return scheduler_->Measure(candidates, sink);
 }
 
 }  // namespace autotune

@@ -17,8 +17,11 @@ namespace autotune {
 // How a fleet works.
 struct FleetOptions {
   int workers = 1;  // one for each device of the cluster
-  // Candidates in one request at most; towards the end of a batch requests get smaller.
-  int batch = 4;
+  // Candidates in one request at most. There are fewer in it towards the end of a batch, and where
+  // they would take a worker longer than `request_time`: a driver that dies loses what is under
+  // way.
+  int batch = 16;
+  absl::Duration request_time = absl::Milliseconds(100);
   absl::Duration timeout = absl::Seconds(120);       // of one candidate, on top of `start_timeout`
   absl::Duration start_timeout = absl::Seconds(60);  // of a worker, until it answers
   // A candidate over which so many workers died has failed.
@@ -51,6 +54,9 @@ class FleetBackend : public MeasurementBackend {
   // Failures are the workers', and kCrash or kTimeout of a candidate over which `attempts` workers
   // died or hung.
   absl::StatusOr<std::vector<Measurement>> Measure(absl::Span<const Candidate> candidates) override;
+  // A candidate that is looked at twice is told when both times are there.
+  absl::StatusOr<std::vector<Measurement>> MeasureEach(absl::Span<const Candidate> candidates,
+                                                       ResultSink sink) override;
 
  private:
   class Scheduler;

@@ -52,6 +52,7 @@ void FleetQueue::Lost(absl::Span<const size_t> positions, const std::string& hos
     if (item.checking) {  // the first result stands
       --checks_under_way_;
       item.checking = false;
+      finished_.push_back(position);
       continue;
     }
     item.failed_on.insert(host);
@@ -66,6 +67,7 @@ void FleetQueue::Lost(absl::Span<const size_t> positions, const std::string& hos
         failure.kind,
         absl::StrCat(item.lost, " workers were lost over it, the last one: ", failure.message));
     --unanswered_;
+    finished_.push_back(position);
   }
 }
 
@@ -82,6 +84,7 @@ std::optional<double> FleetQueue::Answered(size_t position, const std::string& h
   if (item.checking) {
     --checks_under_way_;
     item.checking = false;
+    finished_.push_back(position);
     if (!item.result->ok() || !result.ok()) return std::nullopt;
     return std::abs(std::log(result.MedianSeconds() / item.result->MedianSeconds()));
   }
@@ -91,6 +94,8 @@ std::optional<double> FleetQueue::Answered(size_t position, const std::string& h
   if (item.to_check && item.result->ok()) {
     item.checking = true;
     waiting_.push_back(position);
+  } else {
+    finished_.push_back(position);
   }
   return std::nullopt;
 }
@@ -98,6 +103,18 @@ std::optional<double> FleetQueue::Answered(size_t position, const std::string& h
 void FleetQueue::Remark(size_t position, const std::string& remark) {
   std::string& method = items_[position].result->method;
   absl::StrAppend(&method, method.empty() ? "" : "; ", remark);
+}
+
+std::vector<size_t> FleetQueue::TakeFinished(size_t hosts) {
+  if (hosts < 2) {
+    std::erase_if(waiting_, [this](size_t position) {
+      if (!items_[position].checking) return false;
+      items_[position].checking = false;
+      finished_.push_back(position);
+      return true;
+    });
+  }
+  return std::exchange(finished_, {});
 }
 
 bool FleetQueue::Done(size_t hosts) const {

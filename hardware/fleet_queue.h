@@ -39,6 +39,12 @@ class FleetQueue {
   // Adds a remark to a result's method.
   void Remark(size_t position, const std::string& remark);
 
+  // Positions of the results that have become final since the last call. A second look for which
+  // there is no second host is given up.
+  std::vector<size_t> TakeFinished(size_t hosts);
+  // REQUIRES: it is final.
+  const Measurement& result(size_t position) const { return *items_[position].result; }
+
   // Nothing waits (the second looks that found no other host do not count), nothing is under way.
   bool Done(size_t hosts) const;
   size_t waiting() const { return waiting_.size(); }
@@ -59,6 +65,7 @@ class FleetQueue {
 
   std::vector<Item> items_;
   std::deque<size_t> waiting_;
+  std::vector<size_t> finished_;  // and not taken yet
   size_t unanswered_;
   size_t checks_under_way_ = 0;
 };

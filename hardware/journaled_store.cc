@@ -108,6 +108,9 @@ class JournaledStore : public RecordStore {
     // While the store is known to be away, only now and then a result waits for it.
     if (absl::Now() < next_attempt_) return absl::OkStatus();
     const bool away = next_attempt_ != absl::InfinitePast();
+    if (!away && absl::Now() - delivered_ < absl::Seconds(options_.store_every_seconds)) {
+      return absl::OkStatus();
+    }
     const absl::Status stored =
         Deliver(away ? absl::ZeroDuration() : absl::Seconds(options_.append_patience_seconds));
     if (!MayPass(stored)) return stored;
@@ -134,6 +137,7 @@ class JournaledStore : public RecordStore {
       return store_->Append(journal_->pending(), journal_->checkpoint());
     });
     if (!status.ok()) return status;
+    delivered_ = absl::Now();
     if (next_attempt_ != absl::InfinitePast()) {
       Notify(absl::StrCat("the store is back: ", journal_->pending().size(), " results stored"));
       next_attempt_ = absl::InfinitePast();
@@ -170,6 +174,7 @@ class JournaledStore : public RecordStore {
   // When the store is asked again; in the infinite past while it answers.
   absl::Time next_attempt_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Duration pause_ ABSL_GUARDED_BY(mutex_);
+  absl::Time delivered_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
 }  // namespace

@@ -19,6 +19,9 @@ struct JournalOptions {
   double patience_seconds = 60;
   // How long Append tries again before the records stay in the journal and the run goes on.
   double append_patience_seconds = 3;
+  // Append stores what waits in the journal at most so often, so that many small ones cost one
+  // transaction; 0: always. What only waits is safe, and other processes see it that much later.
+  double store_every_seconds = 0;
   // Told when results begin to wait, and when the store has them. May be null.
   std::function<void(const std::string&)> notify;
 };

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "hardware/config.h"
@@ -28,6 +29,9 @@ struct Capabilities {
   bool tiles = true;      // tile bounds mean something to it; not so on a CPU
 };
 
+// Told of a result as soon as it is there: the candidate's position in the batch, and the result.
+using ResultSink = absl::FunctionRef<void(size_t position, const Measurement& result)>;
+
 // Measures candidates. Implementations say whether Measure may be called from several threads; by
 // default it may not.
 class MeasurementBackend {
@@ -40,6 +44,14 @@ class MeasurementBackend {
   // a non-OK status means that the backend itself broke and nothing of the batch is known.
   virtual absl::StatusOr<std::vector<Measurement>> Measure(
       absl::Span<const Candidate> candidates) = 0;
+
+  // The same, and `sink` is told of each result as soon as it is there, so that it can be kept
+  // before the batch is over: once for each candidate, in any order, one call at a time, maybe on
+  // another thread, always before MeasureEach returns. Where it returns a non-OK status, what the
+  // sink was told stands. By default candidates are measured one after the other; backends that
+  // work on several at once override it.
+  virtual absl::StatusOr<std::vector<Measurement>> MeasureEach(
+      absl::Span<const Candidate> candidates, ResultSink sink);
 };
 
 }  // namespace autotune

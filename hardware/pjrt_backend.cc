@@ -236,6 +236,11 @@ absl::StatusOr<Measurement> PjrtBackend::MeasureJob(const Job& job, int repeats)
 
 absl::StatusOr<std::vector<Measurement>> PjrtBackend::Measure(
     absl::Span<const Candidate> candidates) {
+  return MeasureEach(candidates, [](size_t, const Measurement&) {});
+}
+
+absl::StatusOr<std::vector<Measurement>> PjrtBackend::MeasureEach(
+    absl::Span<const Candidate> candidates, ResultSink sink) {
   std::vector<std::variant<Job, Failure>> jobs;
   for (const Candidate& candidate : candidates) jobs.push_back(JobFor(candidate));
   std::vector<Measurement> results;
@@ -248,11 +253,12 @@ absl::StatusOr<std::vector<Measurement>> PjrtBackend::Measure(
     }
     if (const Failure* failure = std::get_if<Failure>(&jobs[i])) {
       results.push_back(Measurement::FromFailure(failure->kind, failure->message));
-      continue;
+    } else {
+      absl::StatusOr<Measurement> result = MeasureJob(std::get<Job>(jobs[i]), options_.repeats);
+      if (!result.ok()) return result.status();
+      results.push_back(*std::move(result));
     }
-    absl::StatusOr<Measurement> result = MeasureJob(std::get<Job>(jobs[i]), options_.repeats);
-    if (!result.ok()) return result.status();
-    results.push_back(*std::move(result));
+    sink(i, results.back());
   }
   return results;
 }

@@ -78,6 +78,8 @@ class PjrtBackend : public MeasurementBackend {
   // those of the unmodified program or there is no significant time; kNotFaithful for other bounds
   // than asked for, and configurations that the device cannot take.
   absl::StatusOr<std::vector<Measurement>> Measure(absl::Span<const Candidate> candidates) override;
+  absl::StatusOr<std::vector<Measurement>> MeasureEach(absl::Span<const Candidate> candidates,
+                                                       ResultSink sink) override;
 
   // Measures a program as it is, and compares its results with those of `reference` (null: with
   // nothing).

@@ -28,6 +28,10 @@ class Budget {
   // Spends at most `wanted` units and returns how many were granted.
   int64_t Take(int64_t wanted);
 
+  // Takes back units that Take granted and nothing was measured with: the backend broke. REQUIRES:
+  // no more than are spent.
+  void Return(int64_t units) { spent_ -= units; }
+
   // Counts `units` that were spent before, in an interrupted run; they come before anything that is
   // set aside. REQUIRES: units >= 0.
   void CountSpent(int64_t units);

@@ -32,6 +32,12 @@ bool IsAnswer(const Measurement& measurement) {
 
 constexpr char kDeviceSeconds[] = "device_seconds";
 
+// The run's checkpoint: the device time that is spent.
+std::string StateText(double device_seconds) {
+  const nlohmann::json state = {{kDeviceSeconds, device_seconds}};
+  return DumpJson(state, -1);
+}
+
 }  // namespace
 
 int64_t InterruptedRun::Measured() const {
@@ -144,11 +150,28 @@ CandidateRecord RunLog::ToRecord(const CandidateOutcome& outcome, const Kernel& 
   return record;
 }
 
+absl::Status RunLog::Store(CandidateOutcome& outcome, absl::Span<const Kernel> kernels) {
+  if (store_ == nullptr) return absl::OkStatus();
+  ScopedTimer timer(store_seconds_);
+  CandidateRecord record = ToRecord(outcome, kernels[outcome.kernel]);
+  record.sequence = next_sequence_;
+  absl::Status status = store_->Append({std::move(record)}, StateText(outcome.device_seconds));
+  if (status.ok()) {
+    outcome.sequence = next_sequence_++;
+  } else if (!absl::IsUnavailable(status) && !absl::IsResourceExhausted(status)) {
+    broken_.Update(status);  // nobody knows what of it was kept: it must not get another number
+  }
+  return status;
+}
+
 absl::Status RunLog::Append(std::vector<CandidateOutcome> outcomes,
                             absl::Span<const Kernel> kernels) {
+  if (!broken_.ok()) return broken_;
   std::vector<CandidateRecord> records;
   int64_t sequence = next_sequence_;
+  double device_seconds = 0;
   for (CandidateOutcome& outcome : outcomes) {
+    device_seconds = std::max(device_seconds, outcome.device_seconds);
     if (outcome.sequence >= 0) continue;
     const Kernel& kernel = kernels[outcome.kernel];
     const auto known = proposed_.find({kernel.fingerprint, outcome.config.Key()});
@@ -161,8 +184,7 @@ absl::Status RunLog::Append(std::vector<CandidateOutcome> outcomes,
   }
   if (store_ != nullptr && !records.empty()) {
     ScopedTimer timer(store_seconds_);
-    const nlohmann::json state = {{kDeviceSeconds, outcomes.back().device_seconds}};
-    absl::Status status = store_->Append(records, DumpJson(state, -1));
+    absl::Status status = store_->Append(records, StateText(device_seconds));
     if (!status.ok()) return status;
   }
   next_sequence_ = sequence;

@@ -69,8 +69,13 @@ class RunLog {
   // not in `next`, by sequence. Each measurement once, here or by Replay.
   std::vector<CandidateRecord> TakeLeftBehind(absl::Span<const CandidateKey> next);
 
+  // Numbers and stores one measured outcome at once, while the rest of its round is still under
+  // way; Append takes it in with its round. On failure it has no number: Append tries again where
+  // that may help, and fails where the store is broken.
+  absl::Status Store(CandidateOutcome& outcome, absl::Span<const Kernel> kernels);
+
   // Numbers the outcomes that have no number yet (sequence < 0), stores those with the device time
-  // of the last, and takes all of them into outcomes(). A candidate that the interrupted run
+  // so far, and takes all of them into outcomes(). A candidate that the interrupted run
   // proposed keeps its record. Stores all or nothing; on failure takes none in.
   absl::Status Append(std::vector<CandidateOutcome> outcomes, absl::Span<const Kernel> kernels);
 
@@ -94,6 +99,7 @@ class RunLog {
   // The sequence numbers of what it proposed and did not measure.
   absl::btree_map<CandidateKey, int64_t> proposed_;
   std::vector<CandidateOutcome> outcomes_;
+  absl::Status broken_;  // the store, while a round was under way
   int64_t hits_ = 0;
   int64_t misses_ = 0;
   double store_seconds_ = 0;

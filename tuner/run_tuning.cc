@@ -47,6 +47,10 @@
 namespace autotune {
 namespace {
 
+// How far the store may be behind the journal: long beside a transaction, short beside a look at
+// the store by somebody else.
+constexpr double kStoreEverySeconds = 0.25;
+
 std::string HostName() {
   char name[256] = {};
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
@@ -201,6 +205,7 @@ absl::Status TuningCommand::OpenStore(bool new_folder) {
     // Results wait beside the run while the store is away.
     store = OpenJournaledStore(*std::move(store),
                                {.path = absl::StrCat(options_.out, "/journal.jsonl"),
+                                .store_every_seconds = kStoreEverySeconds,
                                 .notify = [this](const std::string& message) {
                                   progress_->OnMessage(absl::StrCat("warning: ", message));
                                 }});

@@ -14,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "hardware/atomic_file.h"
 #include "hardware/device_spec.h"
+#include "hardware/journaled_store.h"
 #include "nlohmann/json.hpp"
 #include "tuner/command_status.h"
 #include "tuner/kernel_cost.h"
@@ -200,13 +201,26 @@ bool IsMissingSqliteFile(const std::string& url) {
   return absl::ConsumePrefix(&path, "sqlite:") && !fs::exists(std::string(path), error);
 }
 
+// The store, with what still waits in the journal of a killed run. That of a run under way is its
+// own.
+absl::StatusOr<std::unique_ptr<RecordStore>> OpenWithJournal(const std::string& url,
+                                                             const std::string& folder) {
+  absl::StatusOr<std::unique_ptr<RecordStore>> store = RecordStore::Open(url);
+  const std::string journal = absl::StrCat(folder, "/journal.jsonl");
+  std::error_code error;
+  if (!store.ok() || fs::file_size(journal, error) == 0 || error) return store;
+  absl::StatusOr<std::unique_ptr<RecordStore>> both =
+      OpenJournaledStore(*std::move(store), {.path = journal, .patience_seconds = 1});
+  return absl::IsFailedPrecondition(both.status()) ? RecordStore::Open(url) : std::move(both);
+}
+
 absl::StatusOr<RecordedRun> LoadRecords(const RunFile& file, const std::string& folder,
                                         const TuneOptions& options) {
   const std::string url = file.StoreUrl(folder);
   if (IsMissingSqliteFile(url)) {
     return absl::NotFoundError(absl::StrCat("the record store ", url, " is not there"));
   }
-  absl::StatusOr<std::unique_ptr<RecordStore>> store = RecordStore::Open(url);
+  absl::StatusOr<std::unique_ptr<RecordStore>> store = OpenWithJournal(url, folder);
   if (!store.ok()) return store.status();
   RecordedRun recorded;
   absl::StatusOr<RunRecord> run = (*store)->GetRun(file.run_id);

@@ -221,66 +221,91 @@ absl::Status TuningSession::Measure(std::vector<Pending> batch) {
   const int64_t granted = budget_.Take(static_cast<int64_t>(batch.size()));
   batch.resize(static_cast<size_t>(granted), {0, {Config(OpaqueConfig{}), std::nullopt}, {}});
   if (batch.empty()) return absl::OkStatus();
-  absl::StatusOr<std::vector<CandidateOutcome>> outcomes = Answer(batch);
-  if (!outcomes.ok()) return outcomes.status();
-  int64_t spent = budget_.spent() - granted;
-  for (CandidateOutcome& outcome : *outcomes) outcome.measurements = ++spent;
-  if (absl::Status status = log_.Append(*outcomes, task_.kernels); !status.ok()) {
-    return absl::Status(status.code(),
-                        absl::StrCat("the last ", granted, " measurements could not be recorded: ",
-                                     std::string(status.message())));
-  }
-  TellKernels(*outcomes);
-  ReportProgress();
-  return absl::OkStatus();
+  std::vector<CandidateOutcome> outcomes = Begin(batch);
+  const absl::Status asked = AskBackend(outcomes);
+  const auto unmeasured = static_cast<int64_t>(std::erase_if(
+      outcomes, [](const CandidateOutcome& outcome) { return !outcome.measurement; }));
+  budget_.Return(unmeasured);
+  const absl::Status taken = TakeIn(std::move(outcomes));
+  return asked.ok() ? taken : asked;
 }
 
-absl::StatusOr<std::vector<CandidateOutcome>> TuningSession::Answer(
-    const std::vector<Pending>& batch) {
+std::vector<CandidateOutcome> TuningSession::Begin(const std::vector<Pending>& batch) {
   std::vector<CandidateOutcome> outcomes;
-  std::vector<Candidate> asked;
+  outcomes.reserve(batch.size());
   for (const Pending& pending : batch) {
     CandidateOutcome outcome = {.sequence = -1, .kernel = pending.kernel};
     outcome.config = pending.candidate.config;
     outcome.role = pending.role;
     outcome.fate = Fate::kMeasured;
     if (pending.candidate.prediction) outcome.predictions = {*pending.candidate.prediction};
-    const Kernel& kernel = task_.kernels[pending.kernel];
-    if (auto replayed = log_.Replay(kernel, outcome.config)) {
+    if (auto replayed = log_.Replay(task_.kernels[pending.kernel], outcome.config)) {
       outcome.sequence = replayed->first;
       outcome.measurement = std::move(replayed->second);
-    } else {
-      asked.push_back({&kernel, outcome.config});
+      // Simulated time is charged in the order of the batch, resumed or not: see AskBackend.
+      if (!parts_.replays) Charge(outcome, resumed_seconds_);
     }
     outcomes.push_back(std::move(outcome));
-  }
-  const absl::Time before = absl::Now();
-  absl::StatusOr<std::vector<Measurement>> answers = AskBackend(asked);
-  if (!answers.ok()) return answers.status();
-  const double wall = asked.empty() ? 0 : SecondsSince(before);
-  time_.measure += wall;
-  size_t next = 0;
-  for (CandidateOutcome& outcome : outcomes) {
-    const bool fresh = !outcome.measurement;
-    if (fresh) outcome.measurement = std::move((*answers)[next++]);
-    ChargeDevice(*outcome.measurement,
-                 fresh ? wall / static_cast<double>(asked.size()) : resumed_seconds_);
-    outcome.wall_seconds = WallSeconds();
-    outcome.device_seconds = budget_.seconds_spent();
   }
   return outcomes;
 }
 
-absl::StatusOr<std::vector<Measurement>> TuningSession::AskBackend(
-    const std::vector<Candidate>& candidates) {
-  if (candidates.empty()) return std::vector<Measurement>();
-  absl::StatusOr<std::vector<Measurement>> answers = parts_.backend->Measure(candidates);
-  if (answers.ok() && answers->size() != candidates.size()) {
+absl::Status TuningSession::AskBackend(std::vector<CandidateOutcome>& outcomes) {
+  std::vector<Candidate> candidates;
+  std::vector<CandidateOutcome*> asked;
+  for (CandidateOutcome& outcome : outcomes) {
+    if (outcome.measurement) continue;
+    candidates.push_back({&task_.kernels[outcome.kernel], outcome.config});
+    asked.push_back(&outcome);
+  }
+  const absl::Time before = absl::Now();
+  absl::Time last = before;
+  const auto take = [&](size_t i, const Measurement& result) {
+    asked[i]->measurement = result;
+    const absl::Time now = absl::Now();
+    Charge(*asked[i], absl::ToDoubleSeconds(now - last));
+    last = now;
+    // What cannot be stored now is tried again, and complained of, with its batch.
+    log_.Store(*asked[i], task_.kernels).IgnoreError();
+  };
+  absl::StatusOr<std::vector<Measurement>> answers = std::vector<Measurement>();
+  if (!candidates.empty()) {
+    answers = parts_.replays ? parts_.backend->Measure(candidates)
+                             : parts_.backend->MeasureEach(candidates, take);
+    time_.measure += SecondsSince(before);
+  }
+  if (!answers.ok()) return answers.status();
+  if (answers->size() != candidates.size()) {
     return absl::InternalError(absl::StrCat("the ", parts_.backend->capabilities().name,
                                             " backend gave ", answers->size(), " answers to ",
                                             candidates.size(), " candidates"));
   }
-  return answers;
+  if (!parts_.replays) return absl::OkStatus();
+  for (size_t i = 0; i < asked.size(); ++i) asked[i]->measurement = std::move((*answers)[i]);
+  for (CandidateOutcome& outcome : outcomes) Charge(outcome, 0);
+  return absl::OkStatus();
+}
+
+void TuningSession::Charge(CandidateOutcome& outcome, double wall_seconds) {
+  ChargeDevice(*outcome.measurement, wall_seconds);
+  outcome.wall_seconds = WallSeconds();
+  outcome.device_seconds = budget_.seconds_spent();
+}
+
+absl::Status TuningSession::TakeIn(std::vector<CandidateOutcome> outcomes) {
+  if (outcomes.empty()) return absl::OkStatus();
+  const auto fresh = std::count_if(outcomes.begin(), outcomes.end(),
+                                   [](const CandidateOutcome& o) { return o.sequence < 0; });
+  int64_t spent = budget_.spent() - static_cast<int64_t>(outcomes.size());
+  for (CandidateOutcome& outcome : outcomes) outcome.measurements = ++spent;
+  if (absl::Status status = log_.Append(outcomes, task_.kernels); !status.ok()) {
+    return absl::Status(status.code(),
+                        absl::StrCat("the last ", fresh, " measurements could not be recorded: ",
+                                     std::string(status.message())));
+  }
+  TellKernels(outcomes);
+  ReportProgress();
+  return absl::OkStatus();
 }
 
 void TuningSession::ChargeDevice(const Measurement& measurement, double wall_seconds) {

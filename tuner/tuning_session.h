@@ -57,9 +57,17 @@ class TuningSession {
   // Spends budget on as many of the batch as there is budget for, stores the results and only then
   // tells the kernels.
   absl::Status Measure(std::vector<Pending> batch);
-  // Answers from the interrupted run, the rest from the backend.
-  absl::StatusOr<std::vector<CandidateOutcome>> Answer(const std::vector<Pending>& batch);
-  absl::StatusOr<std::vector<Measurement>> AskBackend(const std::vector<Candidate>& candidates);
+  // The outcomes of a batch before anything is known of them, and those that the interrupted run
+  // answers.
+  std::vector<CandidateOutcome> Begin(const std::vector<Pending>& batch);
+  // Has the backend measure those that are not answered. Where time is real, each result is stored
+  // as soon as it is there: whenever the process dies, only what was under way is lost. On failure
+  // the outcomes that came before it have their measurement.
+  absl::Status AskBackend(std::vector<CandidateOutcome>& outcomes);
+  // Takes the measured ones of a batch in: stores what is not stored, tells the kernels.
+  absl::Status TakeIn(std::vector<CandidateOutcome> outcomes);
+  // Charges the outcome's time; `wall_seconds` counts where time is real.
+  void Charge(CandidateOutcome& outcome, double wall_seconds);
   void ChargeDevice(const Measurement& measurement, double wall_seconds);
   void TellKernels(const std::vector<CandidateOutcome>& outcomes);
   void Refit();

@@ -166,6 +166,8 @@ class FleetTest : public ::testing::Test {
     }
     options_.workers = 4;
     options_.check_every = 0;
+    options_.batch = 4;
+    options_.request_time = absl::InfiniteDuration();  // requests do not depend on the load
     options_.timeout = absl::ZeroDuration();
     options_.start_timeout = absl::Milliseconds(30);
     options_.notify = [this](const std::string& message) { messages_.push_back(message); };
@@ -178,9 +180,21 @@ class FleetTest : public ::testing::Test {
     if (!fleet.ok()) return {};
     EXPECT_EQ((*fleet)->capabilities().name, "fleet");
     EXPECT_EQ((*fleet)->capabilities().device, "tpu-v3");
-    auto results = (*fleet)->Measure(candidates_);
+    std::map<size_t, std::string> told;
+    auto results = (*fleet)->MeasureEach(candidates_, [&](size_t position, const Measurement& one) {
+      EXPECT_TRUE(told.emplace(position, TextOf(one)).second) << position << " is told twice";
+    });
     EXPECT_TRUE(results.ok()) << results.status();
+    // Whatever happens to workers, each result is told once, as it is in the end.
+    for (size_t i = 0; results.ok() && i < results->size(); ++i) {
+      EXPECT_EQ(told[i], TextOf((*results)[i])) << i;
+    }
     return results.ok() ? *std::move(results) : std::vector<Measurement>();
+  }
+
+  static std::string TextOf(const Measurement& one) {
+    return one.ok() ? absl::StrCat(one.MedianSeconds(), " ", one.method)
+                    : absl::StrCat("failed: ", one.failure().message);
   }
 
   // Every candidate has its own result, in order.
@@ -284,6 +298,33 @@ TEST_F(FleetTest, HostsThatAgreeAreNotFlagged) {
   ExpectAllMeasured(Measure({{"a", 2}, {"b", 2, 1.0}}, [](auto&, auto&) { return Deed::kAnswer; }));
   EXPECT_TRUE(messages_.empty());
   EXPECT_EQ(log_.measured["o=2,2"], 2);
+}
+
+// A driver that dies in the middle has lost only what was under way.
+TEST_F(FleetTest, ResultsAreToldWhileOthersAreStillMeasured) {
+  auto fleet = *FleetBackend::Create(
+      std::make_unique<FakeCluster>(
+          std::vector<Host>{{"a", 4}}, [](auto&, auto&) { return Deed::kAnswer; }, &log_),
+      options_);
+  size_t told = 0;
+  size_t first_told_at = 0;  // how many were measured when the first result was told
+  ASSERT_TRUE(fleet
+                  ->MeasureEach(candidates_,
+                                [&](size_t, const Measurement&) {
+                                  if (told++ == 0) first_told_at = log_.measured.size();
+                                })
+                  .ok());
+  EXPECT_EQ(told, candidates_.size());
+  EXPECT_LE(first_told_at, candidates_.size() / 2 + 16);
+  EXPECT_LT(first_told_at, candidates_.size());
+}
+
+TEST_F(FleetTest, SlowCandidatesGoOneInARequest) {
+  options_.request_time = absl::ZeroDuration();
+  ExpectAllMeasured(Measure({{"a", 4}}, [](auto&, const std::vector<std::string>& keys) {
+    EXPECT_EQ(keys.size(), 1u);
+    return Deed::kAnswer;
+  }));
 }
 
 TEST_F(FleetTest, WithoutAWorkerThatWorksThereIsNoFleet) {

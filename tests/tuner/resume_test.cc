@@ -1,6 +1,10 @@
 // A run that stops at any point and is resumed ends where an unbroken one does, and asks the
 // backend nothing twice.
 
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -8,6 +12,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "hardware/journaled_store.h"
 #include "hardware/record_store.h"
 #include "tests/tuner/tuning_fixture.h"
 #include "tuner/backend_choice.h"
@@ -230,6 +235,89 @@ TEST_F(StoreTest, WhatIsRecordedCostsNothing) {
   int64_t reused = 0;
   for (const KernelReport& kernel : after.kernels) reused += kernel.reused;
   EXPECT_EQ(reused, 30);
+}
+
+// Kills its process in the middle of a round, before the measurement after the first `measured`.
+class KillingBackend : public MeasurementBackend {
+ public:
+  explicit KillingBackend(int64_t measured) : counting_("pjrt"), measured_(measured) {}
+  const Capabilities& capabilities() const override { return counting_.capabilities(); }
+  absl::StatusOr<std::vector<Measurement>> Measure(
+      absl::Span<const Candidate> candidates) override {
+    if (counting_.asked >= measured_) kill(getpid(), SIGKILL);
+    return counting_.Measure(candidates);
+  }
+
+ private:
+  CountingBackend counting_;
+  int64_t measured_;
+};
+
+// A folder that a test and its child, which is the test run again, share.
+std::string SharedFolder() {
+  constexpr char kVariable[] = "AUTOTUNE_TEST_MID_ROUND";
+  if (const char* folder = std::getenv(kVariable)) return folder;
+  std::string folder = absl::StrCat(::testing::TempDir(), "/mid_round_", getpid());
+  std::filesystem::create_directories(folder);
+  setenv(kVariable, folder.c_str(), 1);
+  return folder;
+}
+
+// The store behind a journal that it never catches up with by itself.
+std::unique_ptr<RecordStore> OpenShared(const std::string& folder) {
+  return *OpenJournaledStore(
+      *RecordStore::Open(absl::StrCat("sqlite:", folder, "/records.db")),
+      {.path = absl::StrCat(folder, "/journal.jsonl"), .store_every_seconds = 1e6});
+}
+
+// A round is many measurements, and each of them may have taken minutes of a device.
+TEST(MidRoundTest, AKillInTheMiddleOfARoundLosesNothingThatWasMeasured) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  constexpr int64_t kMeasured = 29;  // ten defaults, then 19 of a round of 40
+  const std::string folder = SharedFolder();
+  const auto setup = [&] {
+    TunerSetup made(kBudget, std::make_shared<OracleModel>(0.3), "pjrt");
+    made.options.jobs = 20;
+    return made;
+  };
+  EXPECT_EXIT(
+      {
+        TunerSetup run = setup();
+        run.parts.backend = std::make_unique<KillingBackend>(kMeasured);
+        run.parts.store = OpenShared(folder);
+        run.Tune();
+      },
+      ::testing::KilledBySignal(SIGKILL), "");
+
+  const TuningReport unbroken = setup().Tune();
+  TunerSetup rest = setup();
+  rest.parts.store = OpenShared(folder);
+  RecordStore& store = *rest.parts.store;
+  rest.task.resume = InterruptedRun{*store.GetRun("run"), *store.RunCandidates("run"),
+                                    *LoadDeviceSeconds(store, "run")};
+  EXPECT_EQ(rest.task.resume->Measured(), kMeasured);
+  EXPECT_GT(rest.task.resume->device_seconds, 0);
+  CountingBackend* counter = rest.backend;
+  auto tuner = *Tuner::Create(std::move(rest.parts), rest.options);
+  const TuningReport resumed = tuner->Tune(rest.task);
+  EXPECT_EQ(counter->asked, kBudget - kMeasured) << "nothing is measured twice";
+  EXPECT_EQ(Course(resumed), Course(unbroken));
+  EXPECT_EQ(resumed.Total("best found")->seconds, unbroken.Total("best found")->seconds);
+  tuner.reset();
+  std::filesystem::remove_all(folder);
+}
+
+// A backend that breaks in the middle of a round has not made what it had measured worthless.
+TEST_F(StoreTest, WhatABackendMeasuredBeforeItBrokeIsKeptAndReported) {
+  TunerSetup setup(60, std::make_shared<OracleModel>(0.3), "pjrt");
+  setup.options.jobs = 20;
+  setup.backend->breaks_after = 29;
+  setup.parts.store = Open();
+  const TuningReport report = setup.Tune();
+  EXPECT_EQ(report.outcome, RunOutcome::kFailed);
+  EXPECT_EQ(Stored(Fate::kMeasured), 29);
+  EXPECT_EQ(Course(report).size(), 29u);
+  EXPECT_EQ(report.measurements, 29);
 }
 
 }  // namespace
