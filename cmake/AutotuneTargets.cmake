@@ -82,7 +82,6 @@ function(autotune_gtest_program name label sources libraries)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_compile_definitions(
     ${name} PRIVATE "AUTOTUNE_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
-                    "AUTOTUNE_BINARY_DIR=\"${PROJECT_BINARY_DIR}\""
                     "AUTOTUNE_SHARED_DIR=\"${AUTOTUNE_SHARED_DIR}\"")
   gtest_discover_tests(
     ${name}
