@@ -15,22 +15,18 @@
 #include "proto/worker.pb.h"
 
 namespace autotune {
-namespace {
-
-// What libtpu needs on a machine without a TPU: not to ask a metadata server that is not there, to
-// let several processes load it, and to leave no logs behind; and the dump of static schedules.
-std::vector<std::pair<std::string, std::string>> CompilerEnvironment(
-    const AotCompilerOptions& options, const std::string& directory) {
+std::vector<std::pair<std::string, std::string>> AotEnvironment(const std::string& directory,
+                                                                const std::string& flags) {
+  // Not to ask a metadata server that is not there, to let several processes load it, and to leave
+  // no logs behind.
   return {{"TPU_SKIP_MDS_QUERY", "1"},
           {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
           {"TPU_LOG_DIR", "disabled"},
           {"LIBTPU_INIT_ARGS", absl::StrCat("--xla_jf_dump_to=", directory,
                                             " --xla_jf_dump_llo_text=true "
                                             "--xla_jf_dump_llo_pass_label_regex=.*final_bundles.* ",
-                                            options.flags)}};
+                                            flags)}};
 }
-
-}  // namespace
 
 AotTimes& AotTimes::operator+=(const AotTimes& other) {
   start += other.start;
@@ -74,7 +70,7 @@ AotCompiler::~AotCompiler() {
 absl::Status AotCompiler::StartWorker() {
   WorkerOptions options;
   options.program = options_.worker;
-  options.environment = CompilerEnvironment(options_, directory_);
+  options.environment = AotEnvironment(directory_, options_.flags);
   options.memory_limit_bytes = options_.memory_limit_bytes;
   // What a worker that died left behind would count as the next one's.
   std::error_code error;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -29,6 +30,11 @@ struct AotCompilerOptions {
   // More options for the compiler ("--xla_..."), which go into LIBTPU_INIT_ARGS.
   std::string flags;
 };
+
+// The environment of a process that compiles so: what libtpu needs where there is no TPU, and the
+// dump of static schedules into `directory`.
+std::vector<std::pair<std::string, std::string>> AotEnvironment(const std::string& directory,
+                                                                const std::string& flags);
 
 // What a compilation took, in seconds. Adds up over compilations.
 struct AotTimes {

@@ -1,11 +1,14 @@
 #include "hardware/fusion_compiler.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/time/clock.h"
 #include "hardware/aot_program.h"
+#include "hardware/elided_constants.h"
 #include "hardware/pjrt_discovery.h"
 #include "hlo/cost_analysis.h"
 #include "hlo/fusion_apply.h"
@@ -16,6 +19,10 @@
 
 namespace autotune {
 namespace {
+
+// From so many known kernels on it pays to emit only the new ones: programs of fewer are compiled
+// whole faster than a process starts.
+constexpr size_t kManyKernels = 8;
 
 // Instructions of all computations of a program by name.
 absl::flat_hash_map<absl::string_view, const HloInstruction*> ByName(const HloModule& module) {
@@ -28,32 +35,10 @@ absl::flat_hash_map<absl::string_view, const HloInstruction*> ByName(const HloMo
   return by_name;
 }
 
-// The time of one kernel from its schedule, with its geometry where there is one.
-FusionTimes TimesOf(const BundleSchedule& schedule, const Kernel* kernel,
-                    const std::optional<CompilerChoice>& choice, const DeviceSpec& device,
-                    const EstimateConstants& constants) {
-  TileEvaluation evaluation;
-  std::optional<TileGeometry> geometry;
-  if (kernel != nullptr && choice.has_value()) {
-    absl::StatusOr<TileGeometry> made = TileGeometry::Create(*kernel->module);
-    if (made.ok() && made->Check(choice->bounds).ok()) {
-      geometry = *std::move(made);
-      geometry->Evaluate(choice->bounds, &evaluation);
-    }
-  }
-  const EstimateInputs inputs =
-      MakeEstimateInputs(schedule, geometry.has_value() ? &*geometry : nullptr,
-                         geometry.has_value() ? &evaluation : nullptr);
-  FusionTimes times;
-  times.schedule = EstimateSeconds(inputs, constants, device);
-  times.bundles = (schedule.weighted_bundles + schedule.weighted_delays) / device.clock_hz;
-  return times;
-}
-
-// What the kernel takes at least: its products at the peak of the matrix units, its bytes at the
-// published bandwidth. The constants of the estimate were fitted on kernels with one product each
-// and fall below this for a kernel that fuses one product into another.
-double RooflineSeconds(const Kernel& kernel, const Cost& cost, const DeviceSpec& device) {
+// What the kernel takes at least: its products at the peak of the matrix units, its bytes in HBM at
+// the published bandwidth. The constants of the estimate were fitted on kernels with one product
+// each and fall below this for a kernel that fuses one product into another.
+double FloorSeconds(const Kernel& kernel, const DeviceSpec& device) {
   double products = 0;
   for (const HloComputation* computation : kernel.module->computations()) {
     for (const HloInstruction* instruction : computation->instructions()) {
@@ -68,7 +53,99 @@ double RooflineSeconds(const Kernel& kernel, const Cost& cost, const DeviceSpec&
       }
     }
   }
-  return std::max(products, cost.bytes_accessed / device.hbm_bytes_per_second);
+  const double bytes =
+      CostAnalysis(*kernel.module).Of(KernelInstruction(*kernel.module)).bytes_accessed;
+  return std::max(products, bytes / device.hbm_bytes_per_second);
+}
+
+// What one kernel takes. `schedule` is null where the compiler emitted none.
+EmittedKernel EstimateKernel(const BundleSchedule* schedule, const Kernel& kernel,
+                             const std::optional<CompilerChoice>& choice, const DeviceSpec& device,
+                             const EstimateConstants& constants) {
+  EmittedKernel emitted;
+  emitted.kind = kernel.kind;
+  const double floor = FloorSeconds(kernel, device);
+  emitted.has_schedule = schedule != nullptr;
+  if (emitted.has_schedule) {
+    TileEvaluation evaluation;
+    std::optional<TileGeometry> geometry;
+    if (choice.has_value()) {
+      absl::StatusOr<TileGeometry> made = TileGeometry::Create(*kernel.module);
+      if (made.ok() && made->Check(choice->bounds).ok()) {
+        geometry = *std::move(made);
+        geometry->Evaluate(choice->bounds, &evaluation);
+      }
+    }
+    EstimateInputs inputs =
+        MakeEstimateInputs(*schedule, geometry.has_value() ? &*geometry : nullptr,
+                           geometry.has_value() ? &evaluation : nullptr);
+    emitted.once.schedule = std::max(floor, EstimateSeconds(inputs, constants, device));
+    emitted.once.bundles =
+        (schedule->weighted_bundles + schedule->weighted_delays) / device.clock_hz;
+  } else {
+    emitted.once.schedule = emitted.once.bundles = floor;
+  }
+  emitted.has_compiler_estimate = choice.has_value() && choice->estimated_cycles.has_value();
+  emitted.once.compiler = emitted.has_compiler_estimate
+                              ? static_cast<double>(*choice->estimated_cycles) / device.clock_hz
+                              : emitted.once.schedule;
+  return emitted;
+}
+
+// What the times of a program's kernels are asked of; nullopt ends the whole.
+using KernelTimes = std::function<std::optional<EmittedKernel>(
+    uint64_t fingerprint, const HloInstruction& operation, const Kernel& kernel)>;
+
+// The grouping of an optimised program with the times of its kernels.
+absl::StatusOr<std::optional<FusionCompilation>> SumKernels(const HloModule& optimized,
+                                                            const KernelTimes& times) {
+  absl::StatusOr<std::vector<Kernel>> kernels = ExtractKernels(optimized);
+  if (!kernels.ok()) return kernels.status();
+  absl::flat_hash_map<uint64_t, const Kernel*> by_fingerprint;
+  for (const Kernel& kernel : *kernels) by_fingerprint[kernel.fingerprint] = &kernel;
+  const auto by_name = ByName(optimized);
+  const KernelHasher hasher(optimized);
+  FusionCompilation result;
+  result.grouping = ReadRealisedGrouping(optimized);
+  result.key = result.grouping.Key();
+  for (const RealisedKernel& realised : result.grouping.kernels) {
+    const HloInstruction& operation = *by_name.at(realised.name);
+    FusionKernel kernel;
+    kernel.realised = realised;
+    kernel.fingerprint = hasher.Operation(operation);
+    const auto extracted = by_fingerprint.find(kernel.fingerprint);
+    // What is none is the scalar core's work, or the DMA engine's.
+    if (extracted == by_fingerprint.end()) continue;
+    const std::optional<EmittedKernel> emitted =
+        times(kernel.fingerprint, operation, *extracted->second);
+    if (!emitted.has_value()) return std::optional<FusionCompilation>();
+    kernel.kind = emitted->kind;
+    kernel.once = emitted->once;
+    kernel.has_schedule = emitted->has_schedule;
+    kernel.has_compiler_estimate = emitted->has_compiler_estimate;
+    const double executions = static_cast<double>(realised.executions);
+    result.total += {kernel.once.schedule * executions, kernel.once.bundles * executions,
+                     kernel.once.compiler * executions};
+    result.kernels.push_back(std::move(kernel));
+  }
+  return std::optional<FusionCompilation>(std::move(result));
+}
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::variant<FusionCompilation, Failure> OrFailure(absl::StatusOr<FusionCompilation> result) {
+  if (result.ok()) return *std::move(result);
+  return Failure{FailureKind::kCompileError, std::string(result.status().message())};
+}
+
+// The stamped program of a decision, as the compiler takes it.
+absl::StatusOr<PjrtProgram> StampedProgram(const FusionGraph& graph,
+                                           const FusionDecision& decision) {
+  absl::StatusOr<proto::HloModuleProto> program = FusionProgram(graph, decision);
+  if (!program.ok()) return program.status();
+  StampNodes(graph, &*program);
+  FillElidedConstants(&*program);
+  return PjrtProgram{program->SerializeAsString(), "hlo"};
 }
 
 }  // namespace
@@ -84,61 +161,31 @@ absl::StatusOr<FusionCompilation> EstimateFusion(const HloModule& optimized,
                                                  const std::vector<BundleSchedule>& schedules,
                                                  const DeviceSpec& device,
                                                  const EstimateConstants& constants) {
-  absl::StatusOr<std::vector<Kernel>> kernels = ExtractKernels(optimized);
-  if (!kernels.ok()) return kernels.status();
-  absl::flat_hash_map<uint64_t, const Kernel*> by_fingerprint;
-  for (const Kernel& kernel : *kernels) by_fingerprint[kernel.fingerprint] = &kernel;
-  absl::flat_hash_map<absl::string_view, const BundleSchedule*> schedule_of;
-  for (const BundleSchedule& schedule : schedules) schedule_of[schedule.kernel] = &schedule;
   const auto by_name = ByName(optimized);
   const KernelHasher hasher(optimized);
-  const CostAnalysis costs(optimized);
-
-  FusionCompilation result;
-  result.grouping = ReadRealisedGrouping(optimized);
-  result.key = result.grouping.Key();
   // The compiler emits equal kernels once.
-  absl::flat_hash_map<uint64_t, const BundleSchedule*> schedule_of_equal;
-  for (const RealisedKernel& realised : result.grouping.kernels) {
-    const auto schedule = schedule_of.find(realised.name);
-    if (schedule == schedule_of.end()) continue;
-    schedule_of_equal.emplace(hasher.Operation(*by_name.at(realised.name)), schedule->second);
+  absl::flat_hash_map<uint64_t, const BundleSchedule*> schedule_of;
+  for (const BundleSchedule& schedule : schedules) {
+    const auto operation = by_name.find(schedule.kernel);
+    if (operation == by_name.end()) continue;
+    schedule_of.emplace(hasher.Operation(*operation->second), &schedule);
   }
-  for (const RealisedKernel& realised : result.grouping.kernels) {
-    const HloInstruction& operation = *by_name.at(realised.name);
-    FusionKernel kernel;
-    kernel.realised = realised;
-    kernel.fingerprint = hasher.Operation(operation);
-    const auto known = by_fingerprint.find(kernel.fingerprint);
-    const Kernel* extracted = known == by_fingerprint.end() ? nullptr : known->second;
-    if (extracted == nullptr) continue;  // the scalar core's work, or the DMA engine's
-    kernel.kind = extracted->kind;
-    const std::optional<CompilerChoice> choice = ParseCompilerChoice(operation.backend_config());
-    const double floor = RooflineSeconds(*extracted, costs.Of(operation), device);
-    const auto schedule = schedule_of_equal.find(kernel.fingerprint);
-    kernel.has_schedule = schedule != schedule_of_equal.end();
-    if (kernel.has_schedule) {
-      kernel.once = TimesOf(*schedule->second, extracted, choice, device, constants);
-      kernel.once.schedule = std::max(kernel.once.schedule, floor);
-    } else {
-      kernel.once.schedule = kernel.once.bundles = floor;
-    }
-    kernel.has_compiler_estimate = choice.has_value() && choice->estimated_cycles.has_value();
-    kernel.once.compiler = kernel.has_compiler_estimate
-                               ? static_cast<double>(*choice->estimated_cycles) / device.clock_hz
-                               : kernel.once.schedule;
-    const double executions = static_cast<double>(realised.executions);
-    result.total += {kernel.once.schedule * executions, kernel.once.bundles * executions,
-                     kernel.once.compiler * executions};
-    result.kernels.push_back(std::move(kernel));
-  }
-  return result;
+  absl::StatusOr<std::optional<FusionCompilation>> sum = SumKernels(
+      optimized, [&](uint64_t fingerprint, const HloInstruction& operation, const Kernel& kernel) {
+        const auto schedule = schedule_of.find(fingerprint);
+        return EstimateKernel(schedule == schedule_of.end() ? nullptr : schedule->second, kernel,
+                              ParseCompilerChoice(operation.backend_config()), device, constants);
+      });
+  if (!sum.ok()) return sum.status();
+  return **std::move(sum);
 }
 
-FusionCompiler::FusionCompiler(DeviceSpec device, std::unique_ptr<AotCompiler> compiler)
+FusionCompiler::FusionCompiler(DeviceSpec device, std::unique_ptr<AotCompiler> compiler,
+                               std::unique_ptr<HloPhase> hlo_phase)
     : device_(std::move(device)),
       constants_(EstimateConstantsFor(device_)),
-      compiler_(std::move(compiler)) {}
+      compiler_(std::move(compiler)),
+      hlo_phase_(std::move(hlo_phase)) {}
 
 absl::StatusOr<std::unique_ptr<FusionCompiler>> FusionCompiler::Create(
     const AotBackendOptions& options) {
@@ -159,35 +206,122 @@ absl::StatusOr<std::unique_ptr<FusionCompiler>> FusionCompiler::Create(
   compiler_options.memory_limit_bytes = options.memory_limit_bytes;
   absl::StatusOr<std::unique_ptr<AotCompiler>> compiler = AotCompiler::Create(compiler_options);
   if (!compiler.ok()) return compiler.status();
+  absl::StatusOr<std::unique_ptr<HloPhase>> hlo_phase = HloPhase::Create(compiler_options);
+  if (!hlo_phase.ok()) return hlo_phase.status();
   return std::unique_ptr<FusionCompiler>(
-      new FusionCompiler(*std::move(device), *std::move(compiler)));
+      new FusionCompiler(*std::move(device), *std::move(compiler), *std::move(hlo_phase)));
 }
 
 absl::StatusOr<std::variant<FusionCompilation, Failure>> FusionCompiler::Compile(
     const FusionGraph& graph, const FusionDecision& decision) {
-  absl::StatusOr<proto::HloModuleProto> program = FusionProgram(graph, decision);
+  absl::StatusOr<PjrtProgram> program = StampedProgram(graph, decision);
   if (!program.ok()) return program.status();
-  StampNodes(graph, &*program);
-  FillElidedConstants(&*program);
   absl::MutexLock lock(&mutex_);
-  absl::StatusOr<std::variant<AotProgram, Failure>> compiled =
-      compiler_->Compile(PjrtProgram{program->SerializeAsString(), "hlo"});
+  if (known_.size() >= kManyKernels) {
+    std::optional<FusionCompilation> result = CompileNewKernels(*program);
+    if (result.has_value()) return *std::move(result);
+  }
+  return EmitProgram(*program, /*learn=*/true);
+}
+
+absl::StatusOr<std::variant<FusionCompilation, Failure>> FusionCompiler::CompileWhole(
+    const FusionGraph& graph, const FusionDecision& decision) {
+  absl::StatusOr<PjrtProgram> program = StampedProgram(graph, decision);
+  if (!program.ok()) return program.status();
+  absl::MutexLock lock(&mutex_);
+  return EmitProgram(*program, /*learn=*/true);
+}
+
+absl::StatusOr<std::variant<FusionCompilation, Failure>> FusionCompiler::CompileProgram(
+    const HloModule& program) {
+  proto::HloModuleProto filled = program.ToProto();
+  FillElidedConstants(&filled);
+  absl::MutexLock lock(&mutex_);
+  return EmitProgram(PjrtProgram{filled.SerializeAsString(), "hlo"}, /*learn=*/false);
+}
+
+std::shared_ptr<const HloModule> FusionCompiler::last_program() const {
+  absl::MutexLock lock(&mutex_);
+  return last_program_;
+}
+
+absl::StatusOr<std::variant<FusionCompilation, Failure>> FusionCompiler::EmitProgram(
+    const PjrtProgram& program, bool learn) {
+  absl::StatusOr<std::variant<AotProgram, Failure>> compiled = compiler_->Compile(program);
   if (!compiled.ok()) return compiled.status();
   if (Failure* failure = std::get_if<Failure>(&*compiled)) return std::move(*failure);
-  const AotProgram& result = std::get<AotProgram>(*compiled);
-  if (version_.empty()) version_ = result.compiler.substr(0, result.compiler.find('\n'));
+  AotProgram& result = std::get<AotProgram>(*compiled);
+  ++programs_emitted_;
+  if (version_.empty()) version_ = FirstLine(result.compiler);
   absl::StatusOr<FusionCompilation> estimated =
       EstimateFusion(*result.module, result.schedules, device_, constants_);
-  if (!estimated.ok()) {
-    return Failure{FailureKind::kCompileError, std::string(estimated.status().message())};
+  if (estimated.ok()) {
+    estimated->compile_seconds = result.times.compile;
+    if (learn) last_program_ = std::move(result.module);
+    for (const FusionKernel& kernel : estimated->kernels) {
+      if (!learn) break;  // its tiles are not the compiler's own
+      known_[kernel.fingerprint] = {kernel.kind, kernel.once, kernel.has_schedule,
+                                    kernel.has_compiler_estimate};
+    }
   }
-  estimated->compile_seconds = result.times.compile;
-  return *std::move(estimated);
+  return OrFailure(std::move(estimated));
+}
+
+std::optional<FusionCompilation> FusionCompiler::CompileNewKernels(const PjrtProgram& program) {
+  const absl::Time start = absl::Now();
+  const absl::StatusOr<std::unique_ptr<HloModule>> optimized = hlo_phase_->Run(program);
+  if (!optimized.ok()) return std::nullopt;
+  double seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  absl::StatusOr<std::optional<FusionCompilation>> sum =
+      SumKernels(**optimized,
+                 [this, &seconds](uint64_t fingerprint, const HloInstruction&, const Kernel& kernel)
+                     ABSL_NO_THREAD_SAFETY_ANALYSIS -> std::optional<EmittedKernel> {
+                       const auto known = known_.find(fingerprint);
+                       if (known != known_.end()) return known->second;
+                       std::optional<EmittedKernel> emitted = Emit(kernel, &seconds);
+                       if (emitted.has_value()) known_[fingerprint] = *emitted;
+                       return emitted;
+                     });
+  if (!sum.ok() || !sum->has_value()) return std::nullopt;
+  (*sum)->compile_seconds = seconds;
+  return **std::move(sum);
+}
+
+std::optional<EmittedKernel> FusionCompiler::Emit(const Kernel& kernel, double* compile_seconds) {
+  const proto::HloModuleProto program = KernelProgram(kernel, /*bounds=*/nullptr);
+  absl::StatusOr<std::variant<AotProgram, Failure>> compiled =
+      compiler_->Compile(PjrtProgram{program.SerializeAsString(), "hlo"});
+  if (!compiled.ok() || !std::holds_alternative<AotProgram>(*compiled)) return std::nullopt;
+  const AotProgram& result = std::get<AotProgram>(*compiled);
+  *compile_seconds += result.times.compile;
+  ++kernels_emitted_;
+  if (version_.empty()) version_ = FirstLine(result.compiler);
+  if (!CheckFaithful(kernel, nullptr, *result.module).ok()) return std::nullopt;
+  if (result.schedules.size() > 1) return std::nullopt;
+  const BundleSchedule* schedule = result.schedules.empty() ? nullptr : &result.schedules.front();
+  return EstimateKernel(schedule, kernel,
+                        ParseCompilerChoice(KernelInstruction(*result.module).backend_config()),
+                        device_, constants_);
+}
+
+void FusionCompiler::Know(uint64_t fingerprint, const EmittedKernel& kernel) {
+  absl::MutexLock lock(&mutex_);
+  known_.emplace(fingerprint, kernel);
 }
 
 std::string FusionCompiler::version() const {
   absl::MutexLock lock(&mutex_);
   return version_;
+}
+
+int64_t FusionCompiler::kernels_emitted() const {
+  absl::MutexLock lock(&mutex_);
+  return kernels_emitted_;
+}
+
+int64_t FusionCompiler::programs_emitted() const {
+  absl::MutexLock lock(&mutex_);
+  return programs_emitted_;
 }
 
 }  // namespace autotune

@@ -3,27 +3,33 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "hardware/aot_backend.h"
 #include "hardware/aot_compiler.h"
 #include "hardware/aot_estimate.h"
 #include "hardware/device_spec.h"
+#include "hardware/hlo_phase.h"
 #include "hardware/measurement.h"
 #include "hlo/fusion_decision.h"
 #include "hlo/fusion_graph.h"
 #include "hlo/fusion_realised.h"
+#include "hlo/kernel.h"
 
 namespace autotune {
 
 // Three estimates of the same time, in seconds. They may differ in the sign of a comparison; only
 // hardware settles it then.
 struct FusionTimes {
-  // The static schedule with transfers (EstimateSeconds), and never less than the matrix units'
-  // peak and the published bandwidth allow: the primary one.
+  // The static schedule with transfers, never below the roofline (EstimateSeconds): the primary
+  // one.
   double schedule = 0;
   double bundles = 0;   // the static schedule's cycles alone
   double compiler = 0;  // the compiler's own `estimated_cycles`
@@ -52,8 +58,22 @@ struct FusionCompilation {
   double compile_seconds = 0;
 };
 
+// A kernel with its times once it was emitted, whatever program it is part of.
+struct EmittedKernel {
+  std::string kind;
+  FusionTimes once;
+  bool has_schedule = false;
+  bool has_compiler_estimate = false;
+};
+// By fingerprint (Kernel::fingerprint).
+using EmittedKernels = absl::flat_hash_map<uint64_t, EmittedKernel>;
+
 // Compiles whole programs under fusion configurations with the TPU compiler, ahead of time, reads
 // back what it fused, and estimates the program's time. Thread-safe; one compilation at a time.
+//
+// The same kernel is emitted once: once the kernels of a program are known, a configuration of it
+// takes the part of the compiler that works on HLO (HloPhase) and the emission of the kernels that
+// are new. Their times are those that compiling the whole program gives.
 class FusionCompiler {
  public:
   // Uses target, plugin, worker, time-out and memory limit of the options. Errors as
@@ -64,19 +84,52 @@ class FusionCompiler {
   // or that the decision does not fit the graph.
   absl::StatusOr<std::variant<FusionCompilation, Failure>> Compile(const FusionGraph& graph,
                                                                    const FusionDecision& decision);
+  // The same with every kernel emitted as part of the program: what confirms a result.
+  absl::StatusOr<std::variant<FusionCompilation, Failure>> CompileWhole(
+      const FusionGraph& graph, const FusionDecision& decision);
+
+  // A program as it is, tiles and barriers included. The grouping means nothing: nothing is
+  // stamped.
+  absl::StatusOr<std::variant<FusionCompilation, Failure>> CompileProgram(const HloModule& program);
+
+  // The program that CompileWhole, or Compile where it had to, emitted last: its kernels with the
+  // compiler's choices. Null before.
+  std::shared_ptr<const HloModule> last_program() const;
+
+  // Takes a kernel's times as known, for instance from a recording.
+  void Know(uint64_t fingerprint, const EmittedKernel& kernel);
 
   const DeviceSpec& device() const { return device_; }
   // The compiler's version; empty before the first compilation.
   std::string version() const;
+  // Kernels emitted one by one, and programs emitted whole, so far.
+  int64_t kernels_emitted() const;
+  int64_t programs_emitted() const;
 
  private:
-  FusionCompiler(DeviceSpec device, std::unique_ptr<AotCompiler> compiler);
+  FusionCompiler(DeviceSpec device, std::unique_ptr<AotCompiler> compiler,
+                 std::unique_ptr<HloPhase> hlo_phase);
+
+  // Nullopt where the whole program has to be compiled after all.
+  std::optional<FusionCompilation> CompileNewKernels(const PjrtProgram& program)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Emits a kernel by itself; nullopt if it came out as another one, or not at all.
+  std::optional<EmittedKernel> Emit(const Kernel& kernel, double* compile_seconds)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<std::variant<FusionCompilation, Failure>> EmitProgram(const PjrtProgram& program,
+                                                                       bool learn)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const DeviceSpec device_;
   const EstimateConstants constants_;
   mutable absl::Mutex mutex_;
   const std::unique_ptr<AotCompiler> compiler_ ABSL_PT_GUARDED_BY(mutex_);
+  const std::unique_ptr<HloPhase> hlo_phase_ ABSL_PT_GUARDED_BY(mutex_);
+  EmittedKernels known_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const HloModule> last_program_ ABSL_GUARDED_BY(mutex_);
   std::string version_ ABSL_GUARDED_BY(mutex_);
+  int64_t kernels_emitted_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t programs_emitted_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // The kernels of a compiled, stamped program with their times, and the program's.

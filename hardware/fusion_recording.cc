@@ -131,7 +131,8 @@ void FusionRecording::Add(const FusionDecision& decision,
     entry.total = compiled.total;
     entry.compile_seconds = compiled.compile_seconds;
     for (const FusionKernel& kernel : compiled.kernels) {
-      FusionRecordedKernel recorded{kernel.realised.nodes, kernel.realised.executions, kernel.once};
+      FusionRecordedKernel recorded{kernel.realised.nodes, kernel.realised.executions, kernel.once,
+                                    kernel.fingerprint};
       const auto [found, is_new] =
           kernel_index_.emplace(recorded, static_cast<int32_t>(kernels_.size()));
       if (is_new) {
@@ -161,12 +162,14 @@ std::string FusionRecording::EntryLines(size_t i) const {
   for (size_t k = 0; k < kernels_.size(); ++k) {
     if (first_use_[k] != i) continue;
     const FusionRecordedKernel& kernel = kernels_[k];
-    lines += json({{"kernel", k},
-                   {"nodes", kernel.nodes},
-                   {"executions", kernel.executions},
-                   {"seconds", TimesToJson(kernel.once)}})
-                 .dump() +
-             "\n";
+    json line = {{"kernel", k},
+                 {"nodes", kernel.nodes},
+                 {"executions", kernel.executions},
+                 {"seconds", TimesToJson(kernel.once)}};
+    if (kernel.fingerprint != 0) {
+      line["fingerprint"] = absl::StrFormat("%016x", kernel.fingerprint);
+    }
+    lines += line.dump() + "\n";
   }
   const FusionEntry& entry = entries_[i];
   json line = {{"cuts", entry.decision.cuts}};
@@ -204,6 +207,9 @@ absl::Status FusionRecording::AddLine(absl::string_view text) {
       kernel.nodes = line.at("nodes").get<std::vector<int32_t>>();
       kernel.executions = line.at("executions").get<int64_t>();
       kernel.once = TimesFromJson(line.at("seconds"));
+      if (line.contains("fingerprint")) {
+        kernel.fingerprint = std::stoull(line.at("fingerprint").get<std::string>(), nullptr, 16);
+      }
       if (line.at("kernel").get<size_t>() != kernels_.size()) {
         return absl::InvalidArgumentError("kernels are not numbered in their order");
       }
@@ -302,9 +308,14 @@ absl::Status RecordFusions(FusionCompiler& compiler, const FusionGraph& graph,
     std::filesystem::resize_file(path, static_cast<uint64_t>(kept), error);
     if (error) return absl::UnavailableError(absl::StrCat(path, ": ", error.message()));
     origin.versions = recording->origin().versions;
+    origin.program = recording->origin().program;  // the fingerprint tells
     if (recording->origin() != origin) {
       return absl::FailedPreconditionError(
-          absl::StrCat(path, " records another program, device or version"));
+          absl::StrCat(path, " records another program or device"));
+    }
+    for (const FusionRecordedKernel& kernel : recording->kernels()) {
+      if (kernel.fingerprint == 0) continue;
+      compiler.Know(kernel.fingerprint, {.once = kernel.once, .has_schedule = true});
     }
   } else if (!absl::IsNotFound(loaded.status())) {
     return loaded.status();
@@ -315,6 +326,11 @@ absl::Status RecordFusions(FusionCompiler& compiler, const FusionGraph& graph,
     absl::StatusOr<std::variant<FusionCompilation, Failure>> result =
         compiler.Compile(graph, decision);
     if (!result.ok()) return result.status();
+    if (recording.has_value() && !compiler.version().empty() &&
+        compiler.version() != origin.versions) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          path, " records the compiler ", origin.versions, "; this one is ", compiler.version()));
+    }
     if (!recording.has_value()) {
       origin.versions = compiler.version();
       recording.emplace(origin);

@@ -36,8 +36,10 @@ struct FusionOrigin {
 struct FusionRecordedKernel {
   std::vector<int32_t> nodes;
   int64_t executions = 1;
-  FusionTimes once;  // of one execution
+  FusionTimes once;          // of one execution
+  uint64_t fingerprint = 0;  // Kernel::fingerprint; 0 where it was not recorded
 
+  // By all but the fingerprint.
   friend bool operator<(const FusionRecordedKernel& a, const FusionRecordedKernel& b);
 };
 
@@ -103,9 +105,9 @@ class FusionRecording {
 uint64_t FusionFingerprint(const FusionGraph& graph);
 
 // Compiles the decisions that the recording at `path` does not hold and appends each as it is done,
-// so that an interrupted sweep goes on where it was. FailedPrecondition if the file is about
-// something else. `proceed`, called before each with what is recorded so far, ends the sweep by
-// returning false.
+// so that an interrupted sweep goes on where it was, with its kernels known to the compiler.
+// FailedPrecondition if the file is about something else. `proceed`, called before each with what
+// is recorded so far, ends the sweep by returning false.
 absl::Status RecordFusions(FusionCompiler& compiler, const FusionGraph& graph,
                            const std::string& program_name,
                            const std::vector<FusionDecision>& decisions, const std::string& path,

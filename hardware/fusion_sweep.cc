@@ -13,6 +13,7 @@ using Random = std::mt19937_64;
 
 constexpr int kTries = 64;
 constexpr size_t kParents = 12;
+constexpr double kMostCuts = 12;
 
 void AddCuts(const FusionGraph& graph, int left, int64_t from, FusionDecision* decision,
              std::vector<FusionDecision>* all) {
@@ -33,13 +34,12 @@ FusionDecision Sorted(std::vector<int64_t> cuts) {
   return FusionDecision{std::move(cuts)};
 }
 
-// A set of random edges; small ones are as likely as large ones.
+// A set of random edges, of two to a dozen; smaller ones are as likely as larger ones.
 FusionDecision RandomCuts(const std::vector<int64_t>& edges, Random& random) {
   const double share = static_cast<double>(random() >> 11) * 0x1.0p-53;
-  const double count = std::pow(static_cast<double>(edges.size()), share);
+  const auto count = static_cast<int64_t>(2 * std::pow(kMostCuts / 2, share));
   std::vector<int64_t> cuts;
-  for (int64_t i = 0; i < std::llround(count) + 1; ++i)
-    cuts.push_back(edges[random() % edges.size()]);
+  for (int64_t i = 0; i < count; ++i) cuts.push_back(edges[random() % edges.size()]);
   return Sorted(std::move(cuts));
 }
 
@@ -50,6 +50,28 @@ FusionDecision Joined(const std::vector<const FusionEntry*>& fastest, Random& ra
   const std::vector<int64_t>& more = fastest[random() % parents]->decision.cuts;
   cuts.insert(cuts.end(), more.begin(), more.end());
   return Sorted(std::move(cuts));
+}
+
+// What `draw` gives first whose grouping is open; nullopt if it keeps giving others.
+template <typename Draw>
+std::optional<FusionDecision> FirstOpen(const Draw& draw, const FusionForesight& foresight) {
+  for (int i = 0; i < kTries; ++i) {
+    FusionDecision decision = draw();
+    if (!foresight.Foresee(decision).has_value()) return decision;
+  }
+  return std::nullopt;
+}
+
+// The edges that the default fuses: on the others alone a cut changes nothing.
+std::vector<int64_t> DefaultEdges(const FusionGraph& graph, const FusionRecording& recording) {
+  std::vector<int64_t> edges;
+  const FusionEntry* entry = recording.Find({});
+  if (entry == nullptr || entry->failure.has_value()) return edges;
+  const FusionOutline outline = OutlineOf(graph, recording.GroupingOf(*entry));
+  for (int64_t i = 0; i < graph.edge_count(); ++i) {
+    if (outline.fused[static_cast<size_t>(i)]) edges.push_back(i);
+  }
+  return edges;
 }
 
 std::vector<const FusionEntry*> FastestFirst(const FusionRecording& recording) {
@@ -72,34 +94,27 @@ std::vector<FusionDecision> FewCuts(const FusionGraph& graph, int cuts) {
   return all;
 }
 
-FusionDecision NextToRecord(const FusionGraph& graph, const FusionRecording* recording,
-                            int64_t explore, uint64_t seed) {
-  if (recording == nullptr || recording->entries().empty()) return {};
-  std::vector<int64_t> edges;
-  if (const FusionEntry* entry = recording->Find({}); entry != nullptr) {
-    const FusionOutline outline = OutlineOf(graph, recording->GroupingOf(*entry));
-    for (int64_t i = 0; i < graph.edge_count(); ++i) {
-      if (outline.fused[static_cast<size_t>(i)]) edges.push_back(i);
-    }
-  }
-  if (edges.empty()) return {};
+std::optional<FusionDecision> NextToRecord(const FusionGraph& graph,
+                                           const FusionRecording* recording,
+                                           const FusionForesight& foresight, int64_t explore,
+                                           uint64_t seed) {
+  if (recording == nullptr || recording->entries().empty()) return FusionDecision{};
+  const std::vector<int64_t> edges = DefaultEdges(graph, *recording);
+  if (edges.empty()) return std::nullopt;
   const auto done = static_cast<int64_t>(recording->entries().size());
   Random random(seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(done));
   const std::vector<const FusionEntry*> fastest = FastestFirst(*recording);
-  FusionDecision next;
-  for (int i = 0; i < kTries; ++i) {
-    if (done % 2 == 0) {
-      next = RandomCuts(edges, random);
-      if (done >= explore) next = Joined(fastest, random);
-    } else {
-      next = FusionDecision{{edges[random() % edges.size()]}};
-    }
-    if (recording->Find(next) == nullptr) return next;
-  }
-  for (int i = 0; i < kTries && recording->Find(next) != nullptr; ++i) {
-    next = RandomCuts(edges, random);
-  }
-  return next;
+  const auto single = [&] { return FusionDecision{{edges[random() % edges.size()]}}; };
+  const auto joined = [&] { return Joined(fastest, random); };
+  const auto some = [&] { return RandomCuts(edges, random); };
+  const bool explores = done < explore || fastest.empty();
+  const bool fourth = done % 4 == 0;
+  std::optional<FusionDecision> next =
+      explores ? (fourth ? FirstOpen(some, foresight) : FirstOpen(single, foresight))
+               : (fourth ? FirstOpen(single, foresight) : FirstOpen(joined, foresight));
+  if (!next.has_value()) next = FirstOpen(single, foresight);
+  if (!next.has_value()) next = FirstOpen(joined, foresight);
+  return next.has_value() ? next : FirstOpen(some, foresight);
 }
 
 }  // namespace autotune

@@ -4,9 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <utility>
 
-#include "hardware/measurement.h"
 #include "hlo/cost_analysis.h"
 #include "hlo/kernel_kind.h"
 
@@ -60,6 +60,7 @@ FusionScorer::FusionScorer(const FusionGraph* graph, FusionOutline outline,
     NodeCost cost;
     const Cost& work = analysis.Of(instruction);
     cost.product = IsContraction(instruction.opcode());
+    cost.heavy = node.heavy;
     if (!node.free) {
       cost.compute_seconds =
           cost.product ? work.flops / device.bf16_flops_per_second
@@ -83,6 +84,15 @@ FusionScorer::FusionScorer(const FusionGraph* graph, FusionOutline outline,
 
 FusionScorer::~FusionScorer() = default;
 
+FusionKernelFeatures FusionScorer::Finish(double compute_seconds, double bytes,
+                                          FusionKernelFeatures counts) const {
+  const double transfer = bytes / device_.hbm_bytes_per_second;
+  counts.roofline_seconds = std::max(compute_seconds, transfer) + kKernelCycles / device_.clock_hz;
+  counts.arithmetic_share =
+      compute_seconds + transfer > 0 ? compute_seconds / (compute_seconds + transfer) : 0;
+  return counts;
+}
+
 FusionScorer::GroupCost FusionScorer::CostOf(const FusionGroups& groups, int32_t root) const {
   ++scored_groups_;
   GroupCost cost;
@@ -92,7 +102,9 @@ FusionScorer::GroupCost FusionScorer::CostOf(const FusionGroups& groups, int32_t
     const auto m = static_cast<size_t>(member);
     compute += costs_[m].compute_seconds;
     cost.hash += costs_[m].hash;
-    cost.product |= costs_[m].product;
+    cost.features.operations += costs_[m].hash != 0 ? 1 : 0;
+    cost.features.products += costs_[m].product ? 1 : 0;
+    cost.features.reductions += costs_[m].heavy && !costs_[m].product ? 1 : 0;
     if (groups.Home(member) == root) bytes += costs_[m].bytes;
     const absl::Span<const int32_t> operands = graph_->Operands(member);
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -108,17 +120,44 @@ FusionScorer::GroupCost FusionScorer::CostOf(const FusionGroups& groups, int32_t
   std::sort(read.begin(), read.end());
   read.erase(std::unique(read.begin(), read.end()), read.end());
   for (int32_t operand : read) bytes += costs_[static_cast<size_t>(operand)].bytes;
-  cost.seconds =
-      std::max(compute, bytes / device_.hbm_bytes_per_second) + kKernelCycles / device_.clock_hz;
+  cost.features.read_values = static_cast<int>(read.size());
+  cost.features = Finish(compute, bytes, cost.features);
   return cost;
+}
+
+FusionKernelFeatures FusionScorer::FeaturesOf(const std::vector<int32_t>& nodes) const {
+  const auto inside = [&nodes](int32_t node) {
+    return std::binary_search(nodes.begin(), nodes.end(), node);
+  };
+  FusionKernelFeatures counts;
+  double compute = 0, bytes = 0;
+  std::set<int32_t> read;
+  for (int32_t node : nodes) {
+    const auto n = static_cast<size_t>(node);
+    compute += costs_[n].compute_seconds;
+    counts.operations += costs_[n].hash != 0 ? 1 : 0;
+    counts.products += costs_[n].product ? 1 : 0;
+    counts.reductions += costs_[n].heavy && !costs_[n].product ? 1 : 0;
+    const auto& out = graph_->OutEdges(node);
+    const bool leaves =
+        graph_->nodes()[n].escapes || std::any_of(out.begin(), out.end(), [&](int32_t edge) {
+          return !inside(graph_->edges()[static_cast<size_t>(edge)].consumer);
+        });
+    if (leaves) bytes += costs_[n].bytes;
+    for (int32_t operand : graph_->Operands(node)) {
+      if (!inside(operand) && costs_[static_cast<size_t>(operand)].bytes > 0) read.insert(operand);
+    }
+  }
+  for (int32_t operand : read) bytes += costs_[static_cast<size_t>(operand)].bytes;
+  counts.read_values = static_cast<int>(read.size());
+  return Finish(compute, bytes, counts);
 }
 
 double FusionScorer::SecondsOf(const FusionGroups& groups, int32_t root) const {
   if (groups.Members(root).empty()) return 0;
   const GroupCost cost = CostOf(groups, root);
   const auto known = known_.find(cost.hash);
-  const double once =
-      known != known_.end() ? known->second : cost.seconds * factor_[cost.product ? 1 : 0];
+  const double once = known != known_.end() ? known->second : model_.Predict(cost.features);
   return once * static_cast<double>(graph_->nodes()[static_cast<size_t>(root)].executions);
 }
 
@@ -204,19 +243,12 @@ void FusionScorer::Learn(const std::vector<TimedKernel>& kernels, double default
   for (const TimedKernel& kernel : kernels) {
     uint64_t hash = 0;
     for (int32_t node : kernel.nodes) hash += costs_[static_cast<size_t>(node)].hash;
-    if (hash != 0) known_[hash] = kernel.seconds;
+    if (hash == 0 || kernel.seconds <= 0 || !known_.insert({hash, kernel.seconds}).second) continue;
+    const auto& first = graph_->nodes()[static_cast<size_t>(kernel.nodes.front())];
+    samples_.push_back({FeaturesOf(kernel.nodes), kernel.seconds,
+                        kernel.seconds * static_cast<double>(first.executions)});
   }
-  FusionGroups groups(graph_, &outline_);
-  std::vector<double> ratios[2];
-  for (int32_t root = 0; root < graph_->node_count(); ++root) {
-    if (groups.Members(root).empty()) continue;
-    const GroupCost cost = CostOf(groups, root);
-    const auto known = known_.find(cost.hash);
-    if (known != known_.end()) ratios[cost.product ? 1 : 0].push_back(known->second / cost.seconds);
-  }
-  for (int kind : {0, 1}) {
-    if (!ratios[kind].empty()) factor_[kind] = MedianOf(ratios[kind]);
-  }
+  if (!kernels.empty()) model_.Fit(samples_);
   for (State& state : states_) Rescore(&state);
   if (default_seconds > 0) {
     const std::vector<uint64_t> none(states_.front().cuts.size());

@@ -15,6 +15,7 @@
 #include "hlo/fusion_realised.h"
 #include "search/candidate_scorer.h"
 #include "search/fusion_groups.h"
+#include "search/fusion_kernel_model.h"
 
 namespace autotune {
 
@@ -30,8 +31,8 @@ struct TimedKernel {
 // and of its traffic (each value that it reads or writes once, at the published bandwidth), and a
 // fixed time. Fusing saves the traffic between two kernels; it may repeat arithmetic.
 //
-// Kernels whose time is known by Learn take that time; the model's factor for the others is fitted
-// to it.
+// Kernels whose time is known by Learn take that time; a factor for the others is fitted to it
+// (FusionKernelModel).
 //
 // Incremental: keeps the groups of configurations that it scored lately and re-scores of the
 // closest one only the groups that differ. Thread-safe; callers wait for each other.
@@ -67,15 +68,19 @@ class FusionScorer final : public CandidateScorer {
     double compute_seconds = 0;
     double bytes = 0;  // of the value, where it takes memory traffic
     bool product = false;
+    bool heavy = false;
     uint64_t hash = 0;  // 0: not part of a kernel's identity
   };
   struct GroupCost {
-    double seconds = 0;  // of one execution, by the model alone
+    FusionKernelFeatures features;
     uint64_t hash = 0;
-    bool product = false;
   };
 
   GroupCost CostOf(const FusionGroups& groups, int32_t root) const;
+  // The features of a kernel with these nodes, ascending, that keeps what others need of it.
+  FusionKernelFeatures FeaturesOf(const std::vector<int32_t>& nodes) const;
+  FusionKernelFeatures Finish(double compute_seconds, double bytes,
+                              FusionKernelFeatures counts) const;
   double SecondsOf(const FusionGroups& groups, int32_t root) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   State& Nearest(const std::vector<uint64_t>& cuts) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -95,8 +100,9 @@ class FusionScorer final : public CandidateScorer {
   mutable std::atomic<int64_t> scored_groups_ = 0;
 
   mutable absl::Mutex mutex_;
-  absl::flat_hash_map<uint64_t, double> known_ ABSL_GUARDED_BY(mutex_);  // by nodes' hash
-  double factor_[2] ABSL_GUARDED_BY(mutex_) = {1, 1};  // without and with products
+  absl::flat_hash_map<uint64_t, double> known_ ABSL_GUARDED_BY(mutex_);     // by nodes' hash
+  std::vector<FusionKernelModel::Sample> samples_ ABSL_GUARDED_BY(mutex_);  // of known_
+  FusionKernelModel model_ ABSL_GUARDED_BY(mutex_);
   double offset_ ABSL_GUARDED_BY(mutex_) = 0;
   mutable std::list<State> states_ ABSL_GUARDED_BY(mutex_);  // used last first
 };

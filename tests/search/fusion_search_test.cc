@@ -154,17 +154,17 @@ ENTRY e { x = f32[1024,1024] parameter(0)  a = f32[1024,1024] negate(x)
   ROOT b = f32[1024,1024] abs(a) })");
   FusionScorer scorer(&graph, PredictOutline(graph), V3());
   const int64_t version = scorer.version();
-  scorer.Learn({{{Node(graph, "a"), Node(graph, "b")}, 1e-3}, {{Node(graph, "a")}, 2e-3}}, 1.5e-3);
+  scorer.Learn({{{Node(graph, "a"), Node(graph, "b")}, 1e-4}}, 1.5e-4);
   EXPECT_NE(scorer.version(), version);
   const std::vector<Config> configs = {Config(FusionDecision{}), Config(FusionDecision{{0}})};
   const std::vector<double> scores = scorer.Score(configs);
-  // The program takes 0.5 ms that no kernel explains.
-  EXPECT_NEAR(std::exp(scores[0]), 1.5e-3, 1e-9);
-  // `b` alone is not known: its prediction, times what the known kernels took over theirs.
-  const double array = 4.0 * 1024 * 1024 / V3().hbm_bytes_per_second;
-  const double fixed = 463 / V3().clock_hz;
-  const double pair = 2 * array + fixed;
-  EXPECT_NEAR(std::exp(scores[1]), 0.5e-3 + 2e-3 + 1e-3 / pair * pair, 1e-8);
+  // The program takes 0.05 ms that no kernel explains.
+  EXPECT_NEAR(std::exp(scores[0]), 1.5e-4, 1e-9);
+  // Neither operation alone is known: each reads and writes an array, as the pair does, and takes
+  // as much longer than that as the one known kernel.
+  EXPECT_NEAR(std::exp(scores[1]), 0.5e-4 + 2e-4, 1e-9);
+  scorer.Learn({{{Node(graph, "a")}, 2e-4}, {{Node(graph, "b")}, 3e-4}}, 0);
+  EXPECT_NEAR(std::exp(scorer.Score(configs)[1]), 5.5e-4, 1e-9);
 }
 
 TEST(FusionScorerTest, GroupsAreReported) {

@@ -1,0 +1,64 @@
+// Cut programs compute what the originals compute: every program of ../shared/data/programs that a
+// CPU plugin takes, cut at every third edge, on the same inputs.
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "gtest/gtest.h"
+#include "hardware/pjrt_backend.h"
+#include "hardware/pjrt_discovery.h"
+#include "hlo/fusion_apply.h"
+#include "hlo/fusion_inline.h"
+#include "hlo/read_module.h"
+
+namespace autotune {
+namespace {
+
+constexpr char kDirectory[] = AUTOTUNE_SHARED_DIR "/data/programs/";
+constexpr absl::string_view kSuffix = ".before.hlo";
+
+std::vector<std::string> Programs() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(kDirectory, error)) {
+    const std::string name = entry.path().filename().string();
+    if (absl::EndsWith(name, kSuffix)) names.emplace_back(absl::StripSuffix(name, kSuffix));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class FusionResultsSoak : public testing::TestWithParam<std::string> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FusionResultsSoak);
+
+TEST_P(FusionResultsSoak, ACutProgramComputesTheSame) {
+  if (!HasPjrtSupport() || !FindCpuPlugin().ok()) GTEST_SKIP() << "no CPU plugin";
+  PjrtBackendOptions options;
+  options.plugin = *FindCpuPlugin();
+  options.timeout = absl::Minutes(30);
+  auto backend = PjrtBackend::Create(options);
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  auto read = ReadModuleFile(kDirectory + GetParam() + std::string(kSuffix));
+  ASSERT_TRUE(read.ok()) << read.status();
+  auto graph = InlinedFusionGraph(*read->module);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  FusionDecision decision;
+  for (int64_t i = 0; i < graph->edge_count(); i += 3) decision.cuts.push_back(i);
+  auto cut = ApplyFusion(*graph, decision);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  const absl::Status same = (*backend)->CompareResults(**cut, *read->module);
+  EXPECT_TRUE(same.ok()) << same;
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, FusionResultsSoak, testing::ValuesIn(Programs()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace autotune
