@@ -14,7 +14,7 @@ bool IsNameChar(char c) {
 }
 
 bool IsReserved(absl::string_view name) {
-  return name != "tuple" && ElementTypeFromName(name).has_value();
+  return name != "tuple" && name != "buffer" && ElementTypeFromName(name).has_value();
 }
 
 bool HasReservedPrefix(absl::string_view name) {

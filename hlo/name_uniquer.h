@@ -32,7 +32,7 @@ class NameUniquer {
   struct Suffixes {
     // Suffixes that were taken. Most names are used once, so the first needs no set.
     int64_t first = 0;
-    int64_t next = 1;
+    int64_t next = 0;
     absl::flat_hash_set<int64_t> others;
     bool any = false;
 

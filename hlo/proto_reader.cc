@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "hlo/backend_config_text.h"
 #include "hlo/literal_reader.h"
 #include "hlo/module.h"
 #include "hlo/module_builder.h"
@@ -28,6 +30,7 @@ class ProtoReader {
                                 ModuleBuilder::Computation* computation);
   absl::Status ReadInstruction(const proto::HloInstructionProto& proto,
                                ModuleBuilder::Instruction* f);
+  absl::Status ReadBackendConfig(proto::HloInstructionProto* proto, ModuleBuilder::Instruction* f);
   absl::Status Link(const proto::HloInstructionProto& proto, ModuleBuilder::Instruction* f);
   absl::Status ReadParameters(ModuleBuilder::Computation* computation);
   void ReadMetadata(const proto::OpMetadata& proto, ModuleBuilder::Instruction* f);
@@ -40,12 +43,34 @@ class ProtoReader {
 
   ModuleBuilder* builder_;
   bool keep_unknown_;
+  const google::protobuf::RepeatedPtrField<std::string>* payloads_ = nullptr;
   // "computation NAME: " or "instruction NAME of computation NAME: ".
   std::string where_;
   std::vector<HloComputation*> computations_;
   absl::flat_hash_map<int64_t, HloComputation*> by_id_;
   absl::flat_hash_map<int64_t, HloInstruction*> instructions_;
 };
+
+// What Shape::FromProto overlooks: lists of different lengths, layouts of what has none.
+absl::Status CheckFields(const proto::ShapeProto& shape, int depth = 0) {
+  const int rank = shape.dimensions_size();
+  const int dynamic = shape.is_dynamic_dimension_size();
+  if (dynamic != 0 && dynamic != rank) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a shape has ", rank, " dimensions, but says of ", dynamic, " whether they are dynamic"));
+  }
+  if (shape.has_layout() && shape.element_type() == proto::PRIMITIVE_TYPE_INVALID) {
+    return absl::InvalidArgumentError("a shape has a layout, but no element type");
+  }
+  if (shape.layout().tail_padding_alignment_in_elements() < 0) {
+    return absl::InvalidArgumentError("the tail padding of a layout must not be negative");
+  }
+  if (depth >= Shape::kMaxNesting) return absl::OkStatus();  // refused later
+  for (const proto::ShapeProto& part : shape.tuple_shapes()) {
+    if (absl::Status status = CheckFields(part, depth + 1); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
 
 bool IsPlain(const proto::OpMetadata& metadata) {
   return metadata.deduplicated_name().empty() && metadata.scheduling_name().empty() &&
@@ -59,6 +84,7 @@ bool IsPlain(const proto::OpMetadata& metadata) {
 
 absl::Status ProtoReader::Read(proto::HloModuleProto* module) {
   builder_->set_name(module->name());
+  payloads_ = &module->payloads();
   if (module->computations().empty()) return Error("the module has no computations");
   for (proto::HloComputationProto& computation : *module->mutable_computations()) {
     if (absl::Status status = ReadComputation(&computation); !status.ok()) return status;
@@ -110,9 +136,12 @@ absl::Status ProtoReader::ReadInstructions(proto::HloComputationProto* proto,
   instructions_.reserve(static_cast<size_t>(proto->instructions_size()));
   std::vector<std::pair<HloInstruction*, const proto::HloInstructionProto*>> order;
   order.reserve(static_cast<size_t>(proto->instructions_size()));
-  for (const proto::HloInstructionProto& instruction_proto : proto->instructions()) {
+  for (proto::HloInstructionProto& instruction_proto : *proto->mutable_instructions()) {
     HloInstruction* instruction = builder_->NewInstruction();
     ModuleBuilder::Instruction& f = ModuleBuilder::Edit(instruction);
+    if (absl::Status status = ReadBackendConfig(&instruction_proto, &f); !status.ok()) {
+      return status;
+    }
     if (absl::Status status = ReadInstruction(instruction_proto, &f); !status.ok()) return status;
     // Operands have to be there already: that is what rules out cycles.
     if (absl::Status status = Link(instruction_proto, &f); !status.ok()) return status;
@@ -137,7 +166,12 @@ absl::Status ProtoReader::ReadInstruction(const proto::HloInstructionProto& prot
   f->name = proto.name();
   f->attributes = &proto;
   f->opcode = HloOpcodeFromName(proto.opcode()).value_or(HloOpcode::kUnknown);
+  if (proto.name().empty())
+    return Error("the instruction with the id ", proto.id(), " has no name");
   if (proto.opcode().empty()) return Error("instruction ", proto.name(), " has no opcode");
+  if (absl::Status status = CheckFields(proto.shape()); !status.ok()) {
+    return Error("instruction ", proto.name(), ": ", std::string(status.message()));
+  }
   if (f->opcode == HloOpcode::kUnknown && !keep_unknown_) {
     return Error("instruction ", proto.name(), " has the unknown opcode \"", proto.opcode(), "\"");
   }
@@ -147,7 +181,6 @@ absl::Status ProtoReader::ReadInstruction(const proto::HloInstructionProto& prot
   }
   f->shape = builder_->Intern(std::move(shape));
   f->dimensions = {proto.dimensions().data(), static_cast<size_t>(proto.dimensions_size())};
-  f->backend_config = proto.backend_config();
   if (f->opcode == HloOpcode::kParameter) f->index = proto.parameter_number();
   if (f->opcode == HloOpcode::kGetTupleElement) f->index = proto.tuple_index();
   if (proto.has_metadata()) ReadMetadata(proto.metadata(), f);
@@ -165,6 +198,26 @@ absl::Status ProtoReader::ReadInstruction(const proto::HloInstructionProto& prot
     return Error("instruction ", proto.name(), ": ", literal.status().message());
   }
   f->literal = *literal;
+  return absl::OkStatus();
+}
+
+// In place, or by number in the module's table of payloads. It is put in place, as XLA does.
+absl::Status ProtoReader::ReadBackendConfig(proto::HloInstructionProto* proto,
+                                            ModuleBuilder::Instruction* f) {
+  absl::string_view config = proto->backend_config();
+  if (proto->has_backend_config_payload()) {
+    const proto::Payload& payload = proto->backend_config_payload();
+    if (!payload.has_id()) {
+      config = builder_->Copy(payload.value());
+    } else if (payload.id() >= 0 && payload.id() < payloads_->size()) {
+      config = builder_->Copy(payloads_->Get(static_cast<int>(payload.id())));
+    } else {
+      return Error("instruction ", proto->name(), " has the backend_config number ", payload.id(),
+                   ", but the module has ", payloads_->size(), " payloads");
+    }
+    proto->clear_backend_config_payload();
+  }
+  f->backend_config = NormalizedBackendConfig(config, builder_);
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 #include "hlo/parser.h"
 #include "hlo/printer.h"
 #include "hlo/proto_bytes.h"
+#include "hlo/proto_upgrade.h"
 #include "hlo/read_file.h"
 
 namespace autotune {
@@ -156,9 +157,12 @@ absl::StatusOr<ReadModuleResult> ReadModule(std::string content, const std::stri
         ParseHloText(std::move(content), {.file_name = name, .keep_unknown = options.keep_unknown});
     if (!module.ok()) return module.status();
   } else {
-    module =
-        HloModule::FromArena([&](Arena* arena) { return ParseProto(content, name, format, arena); },
-                             options.keep_unknown);
+    const auto parse = [&](Arena* arena) {
+      absl::StatusOr<proto::HloModuleProto*> proto = ParseProto(content, name, format, arena);
+      if (proto.ok()) UpgradeModuleProto(*proto);
+      return proto;
+    };
+    module = HloModule::FromArena(parse, options.keep_unknown);
     // Errors of the decoder name the file already.
     if (!module.ok()) {
       const absl::string_view message = module.status().message();

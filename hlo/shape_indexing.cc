@@ -63,20 +63,13 @@ absl::Status CheckIndexNumbers(const IndexNumbers& n, const Shape& operand, cons
     return Invalid("the index vectors have ", vector_size, " elements, but ", n.operand_dims.size(),
                    " dimensions are indexed");
   }
-  AUTOTUNE_RETURN_IF_ERROR(CheckDimensionNumbers(
-      "the index map", Joined(n.operand_dims, n.operand_batching_dims), operand.rank()));
+  AUTOTUNE_RETURN_IF_ERROR(CheckDimensionNumbers("the index map", n.operand_dims, operand.rank()));
   AUTOTUNE_RETURN_IF_ERROR(CheckDimensionNumbers(
       "the dimensions left out", Joined(n.removed_dims, n.operand_batching_dims), operand.rank()));
   AUTOTUNE_RETURN_IF_ERROR(CheckDimensionNumbers("the batching dimensions of the indices",
                                                  n.indices_batching_dims, indices.rank()));
   if (n.operand_batching_dims.size() != n.indices_batching_dims.size()) {
     return Invalid("operand and indices have different numbers of batching dimensions");
-  }
-  for (int i = 0; i < n.operand_batching_dims.size(); ++i) {
-    if (!ExtentsAgree(operand.dimensions(n.operand_batching_dims.Get(i)),
-                      indices.dimensions(n.indices_batching_dims.Get(i)))) {
-      return Invalid("batching dimension ", i, " of operand and indices has different extents");
-    }
   }
   return absl::OkStatus();
 }

@@ -23,7 +23,9 @@ absl::Status CheckFftLengths(const Shape& operand, const proto::HloInstructionPr
     return Invalid("fft takes 1 to 3 lengths within the array's rank ", operand.rank(), ", got ",
                    rank);
   }
-  for (int64_t i = 0; i < rank; ++i) {
+  // Transforms of complex numbers take whatever extents there are.
+  const bool complex = attributes.fft_type() == proto::FFT || attributes.fft_type() == proto::IFFT;
+  for (int64_t i = 0; i < rank && !complex; ++i) {
     const int64_t length = attributes.fft_length(static_cast<int>(i));
     int64_t wanted = length;
     if (is_inverse_real && i == rank - 1) wanted = length == 0 ? 0 : length / 2 + 1;

@@ -141,7 +141,9 @@ Result ReduceWindow(const ShapeInferenceInput& input) {
   AUTOTUNE_RETURN_IF_ERROR(CheckReducerResult(input, arrays));
   std::vector<Shape> parts;
   for (size_t i = 0; i < arrays; ++i) {
-    Result part = Windowed(*input.operands[i], input.attributes.window(), ReducedType(input, i));
+    // The initial value's type, where a reduce has the type that its computation returns.
+    Result part = Windowed(*input.operands[i], input.attributes.window(),
+                           input.operands[arrays + i]->element_type());
     if (!part.ok()) return part.status();
     parts.push_back(*std::move(part));
   }

@@ -33,6 +33,7 @@ void PartialTile(TileAssignment tiles, Sharding* sharding) {
     AssignmentToProto(tiles, sharding);
     return;
   }
+  if (tiles.IsRange() && !tiles.SortGroups(last)) tiles.Materialize();
   for (auto it = tiles.devices.begin(); it != tiles.devices.end(); it += last) {
     std::sort(it, it + last);
   }

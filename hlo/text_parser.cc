@@ -122,8 +122,8 @@ bool TextParser::Double(double* value) {
       if (std::isinf(*value)) return FailHere("this number is out of the range of a double");
       break;
     case Token::kInt:
+      // "-0" is an integer, which has no negative zero; "-0.0" keeps its sign. As in XLA.
       *value = static_cast<double>(lexer_.int_value());
-      if (*value == 0 && lexer_.raw()[0] == '-') *value = -0.0;
       break;
     case Token::kNegInf:
       *value = -std::numeric_limits<double>::infinity();
@@ -179,6 +179,16 @@ bool TextParser::List(Token open, Token close, Token delimiter, absl::string_vie
   if (Eat(close)) return true;
   return Expected(
       absl::StrCat(TokenDescription(delimiter), " or ", TokenDescription(close), " in ", what));
+}
+
+absl::string_view TextParser::UpToLastToken(absl::string_view text) {
+  Lexer lexer(text);
+  size_t end = 0;
+  while (lexer.kind() != Token::kEnd && lexer.kind() != Token::kError) {
+    end = lexer.offset() + lexer.raw().size();
+    lexer.Next();
+  }
+  return text.substr(0, end);
 }
 
 bool TextParser::BracedInt64s(Int64s* values) {

@@ -126,6 +126,8 @@ class TextParser {
   // open item (delimiter item)* close, or open close.
   bool List(Token open, Token close, Token delimiter, absl::string_view what,
             absl::FunctionRef<bool()> item);
+  // What the text holds up to the end of its last token.
+  static absl::string_view UpToLastToken(absl::string_view text);
   bool BracedInt64s(Int64s* values);
   bool BracedInt64s(Int64Field64* values);
   bool ShapeIndex(Int64Field64* index);
@@ -153,6 +155,7 @@ class TextParser {
   void MakeNamesUnique();
   void AssignIds();
   void AddSchedule(proto::HloModuleProto* module);
+  void CollectPayloads(proto::HloModuleProto* module);
   bool CheckAliases(proto::HloModuleProto* module);
 
   // --- text_parser_instruction.cc ---
@@ -179,6 +182,9 @@ class TextParser {
   // --- text_parser_async.cc ---
   bool AsyncInstruction(Pending* p, HloOpcode wrapped, bool sugar, bool allow_attributes);
   bool WrapAsync(Pending* p, HloOpcode wrapped);
+  void ShareWithWrapped(const Pending& p, const HloInstruction& wrapped);
+  P* MutableAttributes(ModuleBuilder::Instruction* f);
+  void SetThread(const HloComputation* callee, absl::string_view thread);
   bool CheckAsyncChain(const Pending& p, HloOpcode wrapped, bool sugar);
 
   // --- text_parser_finish.cc ---
@@ -190,6 +196,9 @@ class TextParser {
   bool FinishCustomCall(Pending* p);
   bool FinishConditional(Pending* p);
   bool FinishScan(Pending* p);
+  bool CheckChannel(const Pending& p);
+  bool InferWhile(Pending* p);
+  void FinishOrigin(Pending* p);
   bool FinishShape(Pending* p);
   bool FinishChannelShape(Pending* p);
   void DefaultPrecision(Pending* p, size_t operands);
@@ -353,6 +362,13 @@ class TextParser {
   HloComputation* entry_ = nullptr;
   // Those that an async-start calls: one caller each.
   absl::flat_hash_set<const HloComputation*> async_computations_;
+  // The thread that SetThread gave a computation last; whether there is one but "main".
+  absl::flat_hash_map<const HloComputation*, absl::string_view> threads_;
+  bool has_threads_ = false;
+  // Whether some metadata has a payload.
+  bool has_payloads_ = false;
+  // Bytes of literals of which the text gives one value for all elements.
+  size_t expanded_bytes_ = 0;
   // A lone instruction: operands that are not there become parameters.
   bool lone_instruction_ = false;
   bool is_scheduled_ = false;

@@ -1,3 +1,6 @@
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "hlo/text_parser.h"
 
@@ -62,6 +65,7 @@ bool TextParser::AsyncInstruction(Pending* p, HloOpcode wrapped, bool sugar,
     }
     // These belong to the async-start alone.
     p->computations.clear();
+    ShareWithWrapped(*p, head.called_computations()[0]->root());
     return true;
   }
   if (wraps && !WrapAsync(p, wrapped)) return false;
@@ -74,11 +78,60 @@ bool TextParser::AsyncInstruction(Pending* p, HloOpcode wrapped, bool sugar,
     return Fail(p->offset, absl::StrCat("the computation ", callee->name(),
                                         " is called by another async-start already"));
   }
-  ModuleBuilder::Computation& f = builder_->Edit(const_cast<HloComputation*>(callee));
-  if (!p->async_execution_thread.empty()) {
-    f.execution_thread = builder_->Copy(p->async_execution_thread);
+  ShareWithWrapped(*p, callee->root());
+  const bool main = p->async_execution_thread.empty() || p->async_execution_thread == "main";
+  has_threads_ = has_threads_ || !main;
+  if (has_threads_) {
+    SetThread(callee, main ? "main" : builder_->Copy(p->async_execution_thread));
   }
   return true;
+}
+
+// What is said of one of the instructions of a chain is said of the wrapped instruction too; the
+// last word counts.
+void TextParser::ShareWithWrapped(const Pending& p, const HloInstruction& wrapped) {
+  ModuleBuilder::Instruction& to = builder_->Edit(const_cast<HloInstruction*>(&wrapped));
+  if (p.seen.Has(Attribute::kMetadata)) to.metadata = p.f->metadata;
+  if (p.seen.Has(Attribute::kBackendConfig)) to.backend_config = p.f->backend_config;
+  const bool frontend = p.seen.Has(Attribute::kFrontendAttributes);
+  const bool statistics = p.seen.Has(Attribute::kStatistics);
+  const bool origin = p.seen.Has(Attribute::kOrigin);
+  if (!frontend && !statistics && !origin) return;
+  P* attributes = MutableAttributes(&to);
+  const P& from = *p.f->attributes;
+  if (frontend) *attributes->mutable_frontend_attributes() = from.frontend_attributes();
+  if (statistics) *attributes->mutable_statistics_viz() = from.statistics_viz();
+  if (origin) *attributes->mutable_original_value() = from.original_value();
+}
+
+// The attributes of an instruction that was put together before.
+proto::HloInstructionProto* TextParser::MutableAttributes(ModuleBuilder::Instruction* f) {
+  if (f->attributes == &P::default_instance()) f->attributes = builder_->NewMessage<P>();
+  return const_cast<P*>(f->attributes);
+}
+
+// Everything that an async-start calls runs on its thread.
+void TextParser::SetThread(const HloComputation* callee, absl::string_view thread) {
+  std::vector<const HloComputation*> pending = {callee};
+  while (!pending.empty()) {
+    const HloComputation* computation = pending.back();
+    pending.pop_back();
+    absl::string_view& last = threads_[computation];
+    if (last == thread) continue;
+    last = thread;
+    builder_->Edit(const_cast<HloComputation*>(computation)).execution_thread = thread;
+    for (const HloInstruction* instruction : computation->instructions()) {
+      if (instruction->opcode() == HloOpcode::kAsyncStart) {
+        ModuleBuilder::Instruction& start =
+            builder_->Edit(const_cast<HloInstruction*>(instruction));
+        MutableAttributes(&start)->set_async_execution_thread(
+            thread == "main" ? "" : std::string(thread));
+      }
+      for (const HloComputation* nested : instruction->called_computations()) {
+        pending.push_back(nested);
+      }
+    }
+  }
 }
 
 bool TextParser::CheckAsyncChain(const Pending& p, HloOpcode wrapped, bool sugar) {

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "hlo/backend_config_text.h"
 #include "hlo/text_parser.h"
 
 namespace autotune {
@@ -83,7 +84,12 @@ bool TextParser::AttributeValue(Attribute attribute, Pending* p) {
   return false;
 }
 
-bool TextParser::BackendConfig(Pending* p) { return StringOrJson(&p->f->backend_config); }
+bool TextParser::BackendConfig(Pending* p) {
+  absl::string_view config;
+  if (!StringOrJson(&config)) return false;
+  p->f->backend_config = NormalizedBackendConfig(config, builder_);
+  return true;
+}
 
 bool TextParser::FrontendAttributes(Pending* p) {
   return FrontendAttributeMap(AttributesOf(p)->mutable_frontend_attributes());

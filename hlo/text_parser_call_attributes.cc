@@ -249,7 +249,12 @@ bool TextParser::MetadataField(absl::string_view name, size_t offset, autotune::
     (*full)->set_scheduling_name(std::string(text));
     return true;
   }
-  if (name == "metadata_payload") return String(&text);
+  if (name == "metadata_payload") {
+    if (!String(&text)) return false;
+    (*full)->mutable_metadata_payload()->set_value(std::string(text));
+    has_payloads_ = true;
+    return true;
+  }
   if (name == "profile_type") {
     const size_t list = lexer_.offset();
     Int64s types;

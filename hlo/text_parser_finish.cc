@@ -151,6 +151,12 @@ bool TextParser::FinishAttributes(Pending* p) {
         p->operands[0]->shape().ToProto(AttributesOf(p)->mutable_outfeed_shape());
       }
       return true;
+    case HloOpcode::kSendDone:
+    case HloOpcode::kRecvDone:
+      return CheckChannel(*p);
+    case HloOpcode::kGetTupleElement:
+      FinishOrigin(p);
+      return true;
     case HloOpcode::kCustomCall:
       return FinishCustomCall(p);
     case HloOpcode::kConditional:
@@ -172,6 +178,33 @@ bool TextParser::FinishCollective(Pending* p) {
     return Fail(p->attributes_offset, "use_global_device_ids=true needs a channel_id");
   }
   return true;
+}
+
+// A send-done or recv-done has the channel of its operand.
+bool TextParser::CheckChannel(const Pending& p) {
+  const HloInstruction& operand = *p.operands[0];
+  switch (operand.opcode()) {
+    case HloOpcode::kSend:
+    case HloOpcode::kSendDone:
+    case HloOpcode::kRecv:
+    case HloOpcode::kRecvDone:
+      break;
+    default:
+      return true;
+  }
+  if (p.f->attributes->channel_id() == operand.attributes().channel_id()) return true;
+  return Fail(p.attributes_offset, absl::StrCat("the channel_id differs from that of ",
+                                                operand.name(), ", the operand"));
+}
+
+// A part of a tuple has the origin of what was put there.
+void TextParser::FinishOrigin(Pending* p) {
+  const HloInstruction& tuple = *p->operands[0];
+  if (p->seen.Has(Attribute::kOrigin) || tuple.opcode() != HloOpcode::kTuple) return;
+  if (p->f->index < 0 || p->f->index >= tuple.operand_count()) return;
+  const P& part = tuple.operand(p->f->index).attributes();
+  if (!part.has_original_value()) return;
+  *AttributesOf(p)->mutable_original_value() = part.original_value();
 }
 
 bool TextParser::FinishCustomCall(Pending* p) {
@@ -264,6 +297,7 @@ bool TextParser::FinishShape(Pending* p) {
       if (!p->has_shape) return Fail(p->offset, "opt-barrier needs a shape before it");
       return true;
     case HloOpcode::kWhile:
+      return p->has_shape || InferWhile(p);
     case HloOpcode::kDomain:
       if (!p->has_shape) f.shape = &p->operands[0]->shape();
       return true;
@@ -273,7 +307,9 @@ bool TextParser::FinishShape(Pending* p) {
     case HloOpcode::kPartitionId:
     case HloOpcode::kReplicaId:
       if (!p->has_shape) f.shape = builder_->Intern(U32Scalar());
-      return true;
+      if (f.shape->IsScalar() && f.shape->element_type() == proto::U32) return true;
+      return Fail(p->offset, absl::StrCat(HloOpcodeName(f.opcode), " gives u32[], not ",
+                                          f.shape->ToString(false)));
     case HloOpcode::kSend:
     case HloOpcode::kRecv:
     case HloOpcode::kRecvDone:
@@ -282,6 +318,26 @@ bool TextParser::FinishShape(Pending* p) {
     default:
       return p->has_shape || InferResult(p);
   }
+}
+
+bool TextParser::InferWhile(Pending* p) {
+  const Shape& init = p->operands[0]->shape();
+  p->f->shape = &init;
+  for (const HloComputation* computation : p->computations) {
+    const auto& parameters = computation->parameters();
+    if (parameters.size() == 1 && parameters[0]->shape().IsCompatible(init)) continue;
+    return Fail(p->offset, absl::StrCat("a while over ", init.ToString(false), ", but ",
+                                        computation->name(), " does not take that alone"));
+  }
+  const Shape& body = p->computations[0]->root().shape();
+  const Shape& condition = p->computations[1]->root().shape();
+  if (!body.IsCompatible(init)) {
+    return Fail(p->offset, absl::StrCat("a while over ", init.ToString(false),
+                                        ", but its body returns ", body.ToString(false)));
+  }
+  if (condition.IsScalar() && condition.element_type() == proto::PRED) return true;
+  return Fail(p->offset, absl::StrCat("the condition of a while returns pred[], not ",
+                                      condition.ToString(false)));
 }
 
 // Results that XLA builds from a part of what the text says.

@@ -32,6 +32,21 @@ bool KeepsFirstLayout(HloOpcode opcode) {
   }
 }
 
+// The bits of an element come from the operand that the element type comes from.
+void CarryElementSize(HloOpcode opcode, absl::Span<const Shape* const> operands, Shape* result) {
+  if (opcode != HloOpcode::kClamp && !IsElementwise(opcode)) return;
+  const bool second = opcode == HloOpcode::kClamp || opcode == HloOpcode::kSelect;
+  if (second && operands.size() < 2) return;
+  const Shape& from = *operands[second ? 1 : 0];
+  if (!result->has_layout() || !from.IsArray() || !from.has_layout()) return;
+  const int64_t bits =
+      from.element_type() == result->element_type() ? from.layout().element_size_in_bits : 0;
+  if (result->layout().element_size_in_bits == bits) return;
+  Layout layout = result->layout();
+  layout.element_size_in_bits = bits;
+  result->set_layout(std::move(layout));
+}
+
 // Carries layout and dynamic dimensions of operands over to an inferred result, as XLA does.
 void CarryFromOperands(HloOpcode opcode, absl::Span<const Shape* const> operands,
                        absl::Span<const int64_t> dimensions, Shape* result) {
@@ -41,7 +56,10 @@ void CarryFromOperands(HloOpcode opcode, absl::Span<const Shape* const> operands
                       ? &result->mutable_tuple_shapes()[0]
                       : result;
   if (!first.IsArray() || !target->IsArray() || !first.has_layout()) return;
-  if (target->rank() != first.rank()) return;
+  if (target->rank() != first.rank()) {
+    CarryElementSize(opcode, operands, target);
+    return;
+  }
   if (opcode == HloOpcode::kTranspose) {
     // Where each dimension of the operand went.
     Layout layout = first.layout();
@@ -57,9 +75,9 @@ void CarryFromOperands(HloOpcode opcode, absl::Span<const Shape* const> operands
     target->set_layout(std::move(layout));
     return;
   }
-  if (!KeepsFirstLayout(opcode)) return;
-  target->set_layout(first.layout());
-  if (!IsElementwise(opcode)) return;
+  if (KeepsFirstLayout(opcode)) target->set_layout(first.layout());
+  CarryElementSize(opcode, operands, target);
+  if (!KeepsFirstLayout(opcode) || !IsElementwise(opcode)) return;
   for (const Shape* operand : operands) {
     for (int64_t i = 0; operand->rank() == target->rank() && i < target->rank(); ++i) {
       if (operand->is_dynamic_dimension(i)) target->set_dynamic_dimension(i, true);

@@ -1,6 +1,5 @@
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "hlo/text_parser.h"
@@ -176,7 +175,10 @@ bool TextParser::NamedOperand(Pending* p, bool* found) {
     name = lexer_.text();
     lexer_.Next();
   } else if (shape == nullptr || !may_create) {
-    return Expected(shape == nullptr ? "an operand" : "the name of an operand");
+    // XLA's parser takes a shape alone for nothing, as it does with nothing at all.
+    *found =
+        shape != nullptr && (lexer_.kind() == Token::kComma || lexer_.kind() == Token::kRightParen);
+    return *found || Expected(shape == nullptr ? "an operand" : "the name of an operand");
   }
   const NamedInstruction* named = name.empty() ? nullptr : Find(name);
   const bool ends = lexer_.kind() == Token::kComma || lexer_.kind() == Token::kRightParen;
@@ -240,8 +242,8 @@ bool TextParser::UnknownAttribute(Pending* p, absl::string_view name, size_t off
                               : absl::StrCat("unknown attribute \"", name, "\""));
   }
   if (!SkipValue(/*in_header=*/false)) return false;
-  absl::string_view kept = lexer_.source().substr(offset, lexer_.offset() - offset);
-  while (absl::ascii_isspace(static_cast<unsigned char>(kept.back()))) kept.remove_suffix(1);
+  const absl::string_view kept =
+      UpToLastToken(lexer_.source().substr(offset, lexer_.offset() - offset));
   P* attributes = AttributesOf(p);
   attributes->GetReflection()
       ->MutableUnknownFields(attributes)

@@ -11,7 +11,8 @@ namespace autotune {
 namespace {
 
 // A literal is written out in full, so one that is far larger than its text is an error anyway.
-constexpr int64_t kMaxShortLiteral = int64_t{1} << 16;
+// Bytes that a program may have in literals of which the text gives one value for all elements.
+constexpr size_t kMaxExpandedBytes = size_t{64} << 20;
 
 template <typename T>
 void Store(T value, char* to) {
@@ -174,9 +175,12 @@ bool TextParser::ArrayLiteral(const Shape* shape, Literal* literal) {
   if (literal->elided) return true;
   // XLA lets one value stand for a whole array and fills up with zeros.
   const size_t size = state.capacity * width;
-  if (state.data.size() < size && *count > kMaxShortLiteral) {
-    return Fail(offset, absl::StrCat(shape->ToString(false), " has ", *count,
-                                     " elements, but only one is given"));
+  if (state.data.size() < size) {
+    if (size > kMaxExpandedBytes - expanded_bytes_) {
+      return Fail(offset, absl::StrCat(shape->ToString(false), " has ", *count,
+                                       " elements, but only one is given"));
+    }
+    expanded_bytes_ += size;
   }
   state.data.resize(size, '\0');
   if (IsDefaultLayout(*shape)) {
@@ -369,8 +373,13 @@ bool TextParser::StoreFloat(ElementType type, double value, size_t offset, char*
     Store(bits, to);
     return true;
   }
+  if (type == proto::F8E8M0FNU && value <= 0 && std::isfinite(value)) {
+    return Fail(offset, "f8e8m0fnu has positive numbers only");
+  }
   const FloatFormat format = *FloatFormatOf(type);
   uint32_t bits = EncodeFloat(format, value);
+  // XLA rounds up between the two smallest numbers of this type.
+  if (type == proto::F8E8M0FNU && bits == 0 && value > DecodeFloat(format, 0)) bits = 1;
   const double back = DecodeFloat(format, bits);
   if (std::isfinite(value) && !std::isfinite(back)) {
     return Fail(offset, absl::StrCat("this number is out of the range of ", ElementTypeName(type)));

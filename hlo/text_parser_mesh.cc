@@ -78,9 +78,16 @@ bool TextParser::MeshDeviceIds(proto::MeshProto* mesh) {
     if (!reshape.empty() && reshape.size() > 1 && !IotaTranspose(reshape.size(), &transpose)) {
       return false;
     }
-    proto::MeshProto::IotaTransform* iota = mesh->mutable_iota_transform();
-    iota->mutable_reshape_dims()->Add(reshape.begin(), reshape.end());
-    iota->mutable_transpose_perm()->Add(transpose.begin(), transpose.end());
+    TileAssignment range;
+    range.reshape.assign(reshape.begin(), reshape.end());
+    range.permutation.assign(transpose.begin(), transpose.end());
+    range.Canonicalize();
+    // A range in its own order is what a mesh has without device_ids.
+    if (range.reshape.size() > 1) {
+      proto::MeshProto::IotaTransform* iota = mesh->mutable_iota_transform();
+      iota->mutable_reshape_dims()->Add(range.reshape.begin(), range.reshape.end());
+      iota->mutable_transpose_perm()->Add(range.permutation.begin(), range.permutation.end());
+    }
   } else {
     do {
       int64_t device;
@@ -142,18 +149,19 @@ bool TextParser::AxisRefs(const proto::MeshProto& mesh,
 bool TextParser::NamedSharding(proto::OpSharding* sharding) {
   proto::NamedShardingProto* named = sharding->mutable_named_sharding();
   if (!Mesh(named->mutable_mesh())) return false;
-  bool first = true;
-  while (Eat(Token::kComma)) {
-    if (first && lexer_.kind() == Token::kAttributeName && lexer_.text() == "device_ids") {
+  const bool one_device = named->mesh().axes().empty() && !named->mesh().device_ids().empty();
+  if (!one_device) {
+    // The comma between the mesh and what follows may lack.
+    Eat(Token::kComma);
+    if (lexer_.kind() == Token::kAttributeName && lexer_.text() == "device_ids") {
       lexer_.Next();
       if (!MeshDeviceIds(named->mutable_mesh())) return false;
-      continue;
+      Eat(Token::kComma);
     }
-    if (!NamedShardingPart(first, named)) return false;
-    first = false;
+    if (!NamedShardingPart(/*first=*/true, named)) return false;
   }
-  if (first && named->mesh().axes_size() > 0) {
-    return Expected("',' and how the dimensions are sharded");
+  while (Eat(Token::kComma)) {
+    if (!NamedShardingPart(/*first=*/false, named)) return false;
   }
   return Expect(Token::kRightBrace, "to end a sharding");
 }
@@ -168,6 +176,8 @@ bool TextParser::NamedShardingPart(bool first, proto::NamedShardingProto* named)
   if (first && EatKeyword(Keyword::kReplicated)) return true;
   if (first && EatKeyword(Keyword::kManual)) return all_axes(named->mutable_manual_axes());
   if (first && EatKeyword(Keyword::kUnreduced)) return all_axes(named->mutable_unreduced_axes());
+  if (first)
+    return Expected("how the dimensions are sharded: '[', replicated, manual or unreduced");
   if (lexer_.kind() != Token::kAttributeName) return Expected("a part of a sharding");
   const absl::string_view name = lexer_.text();
   const size_t offset = lexer_.offset();

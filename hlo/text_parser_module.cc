@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "hlo/text_parser.h"
@@ -63,12 +62,8 @@ bool TextParser::HeaderAttribute(absl::string_view name, size_t offset,
                                  proto::HloModuleProto* module) {
   const size_t value_offset = lexer_.offset();
   const auto keep_text = [&] {
-    size_t end = lexer_.offset();
-    const absl::string_view text = lexer_.source();
-    while (end > value_offset && absl::ascii_isspace(static_cast<unsigned char>(text[end - 1]))) {
-      --end;
-    }
-    builder_->add_text_attribute(name, text.substr(value_offset, end - value_offset));
+    builder_->add_text_attribute(
+        name, UpToLastToken(lexer_.source().substr(value_offset, lexer_.offset() - value_offset)));
     return true;
   };
   int64_t count;
@@ -310,6 +305,7 @@ bool TextParser::Computation() {
     }
     lexer_.Next();
     if (!String(&f.execution_thread)) return false;
+    has_threads_ = has_threads_ || f.execution_thread != "main";
   }
   if (is_entry) {
     if (entry_ != nullptr) return Fail(entry_offset, "there is another ENTRY already");

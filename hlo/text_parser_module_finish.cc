@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +50,7 @@ bool TextParser::FinishModule(proto::HloModuleProto* module) {
   }
   if (module->stack_frame_index().file_names().empty()) module->clear_stack_frame_index();
   if (is_scheduled_) AddSchedule(module);
+  if (has_payloads_) CollectPayloads(module);
   if (!CheckAliases(module)) return false;
   builder_->set_attributes(module);
   builder_->set_entry(entry_);
@@ -100,6 +102,22 @@ void TextParser::AddSchedule(proto::HloModuleProto* module) {
     ids->Reserve(static_cast<int>(computation->instructions().size()));
     for (const HloInstruction* instruction : computation->instructions()) {
       ids->Add(instruction->id());
+    }
+  }
+}
+
+// Moves payloads of metadata into the module's table, equal ones once.
+void TextParser::CollectPayloads(proto::HloModuleProto* module) {
+  absl::flat_hash_map<std::string, int64_t> ids;
+  for (const HloComputation* computation : computations_) {
+    for (const HloInstruction* instruction : computation->instructions()) {
+      if (!instruction->has_metadata() || instruction->metadata().full == nullptr) continue;
+      auto* metadata = const_cast<proto::OpMetadata*>(instruction->metadata().full);
+      if (!metadata->has_metadata_payload() || metadata->metadata_payload().has_id()) continue;
+      const std::string& value = metadata->metadata_payload().value();
+      const auto [it, inserted] = ids.emplace(value, module->payloads_size());
+      if (inserted) module->add_payloads(value);
+      metadata->mutable_metadata_payload()->set_id(it->second);
     }
   }
 }

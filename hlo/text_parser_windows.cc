@@ -254,39 +254,48 @@ bool TextParser::SliceSizes(Pending* p) {
 
 bool TextParser::SparsityConfig(Pending* p) {
   proto::SparsityConfig* config = AttributesOf(p)->mutable_sparsity_config();
-  return List(Token::kLeftBrace, Token::kRightBrace, Token::kComma, "a sparsity configuration",
-              [&] {
-                if (lexer_.kind() != Token::kAttributeName ||
-                    (lexer_.text() != "lhs" && lexer_.text() != "rhs")) {
-                  return Expected("lhs= or rhs=");
-                }
-                const bool lhs = lexer_.text() == "lhs";
-                lexer_.Next();
-                return TensorSparsity(lhs ? config->mutable_lhs() : config->mutable_rhs());
-              });
+  if (!Expect(Token::kLeftBrace, "to begin a sparsity configuration")) return false;
+  while (!Eat(Token::kRightBrace)) {
+    if (lexer_.kind() != Token::kAttributeName ||
+        (lexer_.text() != "lhs" && lexer_.text() != "rhs")) {
+      return Expected("lhs=, rhs= or '}'");
+    }
+    const bool lhs = lexer_.text() == "lhs";
+    lexer_.Next();
+    if (!TensorSparsity(lhs ? config->mutable_lhs() : config->mutable_rhs())) return false;
+  }
+  return true;
 }
 
+// `{sparsity=2x4 dimension=1 stride=1}`, without commas.
 bool TextParser::TensorSparsity(proto::SparsityConfig::TensorSparsityConfig* config) {
-  return List(Token::kLeftBrace, Token::kRightBrace, Token::kComma, "a sparsity", [&] {
-    if (lexer_.kind() != Token::kAttributeName) return Expected("a field of a sparsity");
+  if (!Expect(Token::kLeftBrace, "to begin a sparsity")) return false;
+  while (!Eat(Token::kRightBrace)) {
+    if (lexer_.kind() != Token::kAttributeName) return Expected("a field of a sparsity or '}'");
     const absl::string_view name = lexer_.text();
     const size_t offset = lexer_.offset();
     lexer_.Next();
+    if (name == "sparsity") {
+      // So many non-zero elements in a block of that size: 2x4.
+      const size_t sizes_offset = lexer_.offset();
+      Int64s sizes;
+      if (!Sizes(name, &sizes)) return false;
+      if (sizes.size() != 2) return Fail(sizes_offset, "expected NON_ZEROxBLOCK_SIZE, as in 2x4");
+      config->set_num_non_zero(sizes[0]);
+      config->set_block_size(sizes[1]);
+      continue;
+    }
     int64_t value;
     if (!Int64(&value)) return false;
-    if (name == "num_non_zero") {
-      config->set_num_non_zero(value);
-    } else if (name == "block_size") {
-      config->set_block_size(value);
-    } else if (name == "dimension") {
+    if (name == "dimension") {
       config->set_dimension(value);
     } else if (name == "stride") {
       config->set_stride(value);
     } else {
       return Fail(offset, absl::StrCat("a sparsity has no field \"", name, "\""));
     }
-    return true;
-  });
+  }
+  return true;
 }
 
 }  // namespace autotune

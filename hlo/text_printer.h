@@ -101,6 +101,8 @@ class TextPrinter {
 
   const PrintOptions& options_;
   std::string out_;
+  // The table of the module of the instruction that is being printed.
+  const google::protobuf::RepeatedPtrField<std::string>* payloads_ = nullptr;
   // In canonical form: numbers of computations, and of instructions in theirs.
   absl::flat_hash_map<const HloComputation*, int64_t> computation_numbers_;
 };

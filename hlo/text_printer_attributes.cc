@@ -297,7 +297,10 @@ void TextPrinter::CommonAttributes(const HloInstruction& instruction, const P& p
     }
     Add('}');
   }
-  if (options_.metadata && instruction.has_metadata()) Metadata(instruction.metadata());
+  if (options_.metadata && instruction.has_metadata()) {
+    payloads_ = &instruction.parent().module().attributes().payloads();
+    Metadata(instruction.metadata());
+  }
   if (options_.metadata && p.has_original_value()) OriginalValue(p.original_value());
   if (options_.metadata && p.statistics_viz().statistics_size() > 0) {
     Begin("statistics");

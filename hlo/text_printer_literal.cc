@@ -122,9 +122,14 @@ void TextPrinter::FloatText(ElementType type, const char* bytes) {
       const uint32_t bits = ByteWidth(type) == 2 ? Load<uint16_t>(bytes) : Load<uint8_t>(bytes);
       value = DecodeFloat(*FloatFormatOf(type), bits);
     }
-    end = std::to_chars(buffer, buffer + sizeof(buffer), static_cast<float>(value));
+    // But f8e8m0fnu rounds up what is above its smallest value, so that is printed in full.
+    end = type == proto::F8E8M0FNU
+              ? std::to_chars(buffer, buffer + sizeof(buffer), value)
+              : std::to_chars(buffer, buffer + sizeof(buffer), static_cast<float>(value));
   }
   if (std::isinf(value)) return Add(value < 0 ? "-inf" : "inf");
+  // Without a point it would be an integer to the parser, which has no negative zero.
+  if (value == 0 && std::signbit(value)) return Add("-0.0");
   if (!std::isnan(value)) {
     out_.append(buffer, static_cast<size_t>(end.ptr - buffer));
     return;

@@ -137,6 +137,13 @@ void TextPrinter::Metadata(const proto::OpMetadata& metadata) {
   };
   text(" deduplicated_name=", metadata.deduplicated_name());
   text(" scheduling_name=", metadata.scheduling_name());
+  if (metadata.has_metadata_payload()) {
+    const proto::Payload& payload = metadata.metadata_payload();
+    const bool in_table = payload.has_id() && payloads_ != nullptr && payload.id() >= 0 &&
+                          payload.id() < payloads_->size();
+    Add(" metadata_payload=");
+    Quoted(in_table ? payloads_->Get(static_cast<int>(payload.id())) : payload.value());
+  }
   Add('}');
 }
 

@@ -98,9 +98,9 @@ void TextPrinter::ShardingMetadata(
 }
 
 void TextPrinter::MeshText(const proto::MeshProto& mesh) {
-  if (mesh.axes().empty()) {
+  if (mesh.axes().empty() && !mesh.device_ids().empty()) {
     Add("maximal_mesh[device_id=");
-    Number(mesh.device_ids().empty() ? 0 : mesh.device_ids(0));
+    Number(mesh.device_ids(0));
     return Add(']');
   }
   Add("mesh[");
@@ -172,12 +172,15 @@ void TextPrinter::NamedSharding(const proto::NamedShardingProto& sharding) {
     Begin(name);
     Axes(mesh, list);
   };
+  const bool one_device = mesh.axes().empty() && !mesh.device_ids().empty();
   const bool whole = !tiled && sharding.replicated_axes().empty() && !mesh.axes().empty();
   if (whole && sharding.manual_axes_size() == mesh.axes_size()) {
     Add(", manual");
   } else if (whole && sharding.unreduced_axes_size() == mesh.axes_size()) {
     Add(", unreduced");
   } else if (whole && sharding.manual_axes().empty() && sharding.unreduced_axes().empty()) {
+    Add(", replicated");
+  } else if (!tiled && mesh.axes().empty() && !one_device) {
     Add(", replicated");
   } else {
     if (!tiled && !mesh.axes().empty()) Add(", []");

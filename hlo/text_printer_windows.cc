@@ -18,7 +18,12 @@ std::string Lower(const std::string& name) { return absl::AsciiStrToLower(name);
 }  // namespace
 
 void TextPrinter::WindowAttributes(const HloInstruction& instruction, const P& p) {
-  if (!p.window().dimensions().empty()) Window(p.window());
+  if (!p.window().dimensions().empty()) {
+    Window(p.window());
+  } else if (p.has_window() && instruction.opcode() == HloOpcode::kCustomCall) {
+    Begin("window");
+    Add("{}");
+  }
   if (p.has_convolution_dimension_numbers()) {
     DimLabels(p.convolution_dimension_numbers(), instruction);
   }
@@ -119,12 +124,11 @@ void TextPrinter::Sparsity(const proto::SparsityConfig& sparsity) {
   Begin("sparsity_config");
   Add('{');
   const auto side = [&](absl::string_view name, const auto& config) {
-    absl::StrAppend(&out_, name, "={num_non_zero=", config.num_non_zero(),
-                    ", block_size=", config.block_size(), ", dimension=", config.dimension());
-    absl::StrAppend(&out_, ", stride=", config.stride(), "}");
+    absl::StrAppend(&out_, name, "={sparsity=", config.num_non_zero(), "x", config.block_size(),
+                    " dimension=", config.dimension(), " stride=", config.stride(), "}");
   };
   if (sparsity.has_lhs()) side("lhs", sparsity.lhs());
-  if (sparsity.has_lhs() && sparsity.has_rhs()) Add(", ");
+  if (sparsity.has_lhs() && sparsity.has_rhs()) Add(' ');
   if (sparsity.has_rhs()) side("rhs", sparsity.rhs());
   Add('}');
 }
@@ -149,6 +153,12 @@ void TextPrinter::IndexingAttributes(const HloInstruction& instruction, const P&
   }
   if (instruction.opcode() == HloOpcode::kDynamicSlice) {
     Braced("dynamic_slice_sizes", p.dynamic_slice_sizes());
+  } else if (!p.dynamic_slice_sizes().empty()) {
+    // Of a collective-permute. XLA has a list for each slice, but keeps them flat.
+    Begin("slice_sizes");
+    Add("{{");
+    Numbers(p.dynamic_slice_sizes());
+    Add("}}");
   }
   if (p.has_gather_dimension_numbers()) {
     const auto& g = p.gather_dimension_numbers();

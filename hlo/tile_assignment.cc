@@ -1,6 +1,7 @@
 #include "hlo/tile_assignment.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <utility>
 
@@ -86,6 +87,34 @@ void TileAssignment::Canonicalize() {
     reshape = {1};
     permutation = {0};
   }
+}
+
+bool TileAssignment::SortGroups(int64_t group) {
+  if (reshape[static_cast<size_t>(permutation.back())] == group) return true;
+  // The innermost dimensions that make up a group; the last of them may be in it in part.
+  std::vector<int64_t> sizes = reshape;
+  std::vector<int64_t> order = permutation;
+  std::ptrdiff_t grouped = 0;
+  for (size_t i = order.size(); i-- > 0 && group > 1;) {
+    const int64_t dimension = order[i];
+    const int64_t size = sizes[static_cast<size_t>(dimension)];
+    ++grouped;
+    if (group % size == 0) {
+      group /= size;
+      continue;
+    }
+    if (size % group != 0) return false;
+    sizes[static_cast<size_t>(dimension)] = size / group;
+    sizes.insert(sizes.begin() + dimension + 1, group);
+    for (int64_t& d : order) d += d > dimension ? 1 : 0;
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(i) + 1, dimension + 1);
+    group = 1;
+  }
+  std::sort(order.end() - grouped, order.end());
+  reshape = std::move(sizes);
+  permutation = std::move(order);
+  Canonicalize();
+  return true;
 }
 
 void TileAssignment::Materialize() {

@@ -24,6 +24,9 @@ struct TileAssignment {
   // Drops dimensions of 1 from the range form and merges those that stay together, as XLA writes
   // it: [2,2]T(0,1) becomes [4]T(0).
   void Canonicalize();
+  // Sorts every run of `group` devices, within the range form; false, and unchanged, where that
+  // form cannot say it. REQUIRES: the range form, and `group` divides size().
+  bool SortGroups(int64_t group);
   // Lists the devices.
   void Materialize();
   // Permutes the dimensions: new dimension i is the old `order[i]`. The range form stays one where

@@ -46,6 +46,8 @@ absl::Status CheckOperandCount(const HloInstruction& instruction) {
 absl::Status CheckInstruction(const HloInstruction& instruction) {
   if (absl::Status status = CheckOperandCount(instruction); !status.ok()) return status;
   if (absl::Status status = verifier_rules::CheckCalls(instruction); !status.ok()) return status;
+  if (absl::Status status = verifier_rules::CheckThreads(instruction); !status.ok()) return status;
+  if (absl::Status status = verifier_rules::CheckPairs(instruction); !status.ok()) return status;
   if (IsCollective(instruction.opcode())) return verifier_rules::CheckCollective(instruction);
   return verifier_rules::CheckShape(instruction);
 }

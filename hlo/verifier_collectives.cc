@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "hlo/shape_rules.h"
 #include "hlo/verifier_rules.h"
 
@@ -59,34 +59,77 @@ absl::Status CheckDimension(const HloInstruction& instruction, int64_t dimension
   return absl::OkStatus();
 }
 
-absl::Status CheckGroups(const google::protobuf::RepeatedPtrField<proto::ReplicaGroup>& groups) {
-  absl::flat_hash_set<int64_t> seen;
+using Groups = google::protobuf::RepeatedPtrField<proto::ReplicaGroup>;
+
+// Groups name the devices from 0 on, each once. `uniform` asks for groups of one size.
+absl::Status CheckGroups(const Groups& groups, bool uniform) {
+  int64_t count = 0;
+  for (const proto::ReplicaGroup& group : groups) {
+    if (group.replica_ids().empty()) return Invalid("replica_groups has an empty group");
+    if (uniform && group.replica_ids_size() != groups[0].replica_ids_size()) {
+      return Invalid("the groups of replica_groups have different sizes");
+    }
+    count += group.replica_ids_size();
+  }
+  std::vector<bool> seen(static_cast<size_t>(count), false);
   for (const proto::ReplicaGroup& group : groups) {
     for (int64_t id : group.replica_ids()) {
-      if (id < 0) return Invalid("replica_groups names device ", id);
-      if (!seen.insert(id).second) return Invalid("replica_groups names device ", id, " twice");
+      if (id < 0 || id >= count) {
+        return Invalid("replica_groups names device ", id, ", but has ", count, " devices");
+      }
+      if (seen[static_cast<size_t>(id)]) {
+        return Invalid("replica_groups names device ", id, " twice");
+      }
+      seen[static_cast<size_t>(id)] = true;
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckReplicaGroups(const proto::HloInstructionProto& attributes) {
-  AUTOTUNE_RETURN_IF_ERROR(CheckGroups(attributes.collective_device_list().replica_groups()));
+absl::Status CheckReplicaGroups(const HloInstruction& instruction) {
+  const proto::HloInstructionProto& attributes = instruction.attributes();
+  const bool uniform = instruction.opcode() != HloOpcode::kAllReduce &&
+                       instruction.opcode() != HloOpcode::kAllReduceStart &&
+                       instruction.opcode() != HloOpcode::kCollectiveBroadcast;
+  const Groups& groups = attributes.collective_device_list().replica_groups();
+  AUTOTUNE_RETURN_IF_ERROR(CheckGroups(groups, uniform));
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   // The field that programs before 2025 have; reading it is no mistake.
-  return CheckGroups(attributes.replica_groups());
+  const Groups& old_groups = attributes.replica_groups();
 #pragma GCC diagnostic pop
+  AUTOTUNE_RETURN_IF_ERROR(CheckGroups(old_groups, uniform));
+  const bool listed = attributes.has_iota_collective_device_list() ||
+                      attributes.has_mesh_axes_replica_group_list() || !groups.empty() ||
+                      !old_groups.empty();
+  if (listed || !attributes.use_global_device_ids()) return absl::OkStatus();
+  return Invalid("use_global_device_ids=true needs replica_groups that are not empty");
 }
 
-absl::Status CheckSourceTargetPairs(const proto::HloInstructionProto& attributes) {
-  absl::flat_hash_set<int64_t> sources, targets;
-  for (const auto& pair : attributes.source_target_pairs()) {
-    if (!sources.insert(pair.source()).second) {
-      return Invalid("device ", pair.source(), " is a source twice");
+// How often a device may be a source or a target: once for each slice that is moved in place.
+int64_t SlicesMoved(const HloInstruction& permute) {
+  if (permute.operand_count() != 4) return 1;
+  const Shape* starts = &permute.operand(2).shape();
+  if (!permute.operand(0).shape().IsArray() && starts->IsTuple() &&
+      !starts->tuple_shapes().empty()) {
+    starts = &starts->tuple_shapes(0);
+  }
+  return std::max<int64_t>(1, static_cast<int64_t>(starts->tuple_shapes().size()));
+}
+
+absl::Status CheckSourceTargetPairs(const HloInstruction& permute) {
+  const int64_t allowed = SlicesMoved(permute);
+  const absl::string_view too_often = allowed == 1 ? "twice" : "more often than it has slices";
+  absl::flat_hash_map<int64_t, int64_t> sources, targets;
+  for (const auto& pair : permute.attributes().source_target_pairs()) {
+    if (pair.source() < 0 || pair.target() < 0) {
+      return Invalid("source_target_pairs names device ", std::min(pair.source(), pair.target()));
     }
-    if (!targets.insert(pair.target()).second) {
-      return Invalid("device ", pair.target(), " is a target twice");
+    if (++sources[pair.source()] > allowed) {
+      return Invalid("device ", pair.source(), " is a source ", too_often);
+    }
+    if (++targets[pair.target()] > allowed) {
+      return Invalid("device ", pair.target(), " is a target ", too_often);
     }
   }
   return absl::OkStatus();
@@ -104,7 +147,7 @@ absl::Status CheckAllToAll(const HloInstruction& instruction) {
 }  // namespace
 
 absl::Status CheckCollective(const HloInstruction& instruction) {
-  AUTOTUNE_RETURN_IF_ERROR(CheckReplicaGroups(instruction.attributes()));
+  AUTOTUNE_RETURN_IF_ERROR(CheckReplicaGroups(instruction));
   switch (instruction.opcode()) {
     case HloOpcode::kAllReduce:
     case HloOpcode::kAllReduceStart:
@@ -122,12 +165,12 @@ absl::Status CheckCollective(const HloInstruction& instruction) {
       }
       return CheckAllToAll(instruction);
     case HloOpcode::kCollectivePermute:
-      AUTOTUNE_RETURN_IF_ERROR(CheckSourceTargetPairs(instruction.attributes()));
+      AUTOTUNE_RETURN_IF_ERROR(CheckSourceTargetPairs(instruction));
       // With four operands it writes into a buffer that it is given.
       if (instruction.operand_count() == 4) return absl::OkStatus();
       return CheckParts(instruction, instruction.shape(), -1, true);
     case HloOpcode::kCollectivePermuteStart:
-      return CheckSourceTargetPairs(instruction.attributes());
+      return CheckSourceTargetPairs(instruction);
     default:
       return absl::OkStatus();
   }

@@ -37,7 +37,9 @@ absl::Status CheckParameterIndex(const HloModule& module, int64_t number,
 }  // namespace
 
 absl::Status CheckEntryLayout(const HloModule& module) {
-  if (!module.attributes().has_host_program_shape()) return absl::OkStatus();
+  if (!module.attributes().has_host_program_shape()) {
+    return Invalid("the module has no host_program_shape, the shapes of its parameters and result");
+  }
   const proto::ProgramShapeProto& declared = module.entry_computation_layout();
   const HloComputation& entry = module.entry_computation();
   if (static_cast<size_t>(declared.parameters_size()) != entry.parameters().size()) {

@@ -20,6 +20,10 @@ absl::Status CheckShape(const HloInstruction& instruction);
 absl::Status CheckCalls(const HloInstruction& instruction);
 // verifier_collectives.cc: results and groups of operations between devices.
 absl::Status CheckCollective(const HloInstruction& instruction);
+// verifier_pairs.cc: starts, updates and dones belong to each other; callers and what they call run
+// on one thread.
+absl::Status CheckPairs(const HloInstruction& instruction);
+absl::Status CheckThreads(const HloInstruction& instruction);
 // verifier_module.cc
 absl::Status CheckEntryLayout(const HloModule& module);
 absl::Status CheckAliasing(const HloModule& module);

@@ -1,8 +1,10 @@
 // The result of an instruction against what follows from its operands and attributes.
 
+#include <initializer_list>
 #include <limits>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "hlo/element_type.h"
 #include "hlo/shape_inference.h"
@@ -134,8 +136,23 @@ absl::Status CheckRng(const HloInstruction& rng) {
     }
   }
   if (rng.operand_count() != 2) return Invalid("rng takes 2 operands, got ", rng.operand_count());
-  if (rng.shape().IsArray()) return absl::OkStatus();
-  return Invalid("rng cannot make ", rng.shape().ToString(false));
+  if (!rng.shape().IsArray()) return Invalid("rng cannot make ", rng.shape().ToString(false));
+  const ElementType type = rng.operand(0).shape().element_type();
+  if (!TypesAgree(type, rng.operand(1).shape().element_type()) ||
+      !TypesAgree(type, rng.shape().element_type())) {
+    return Invalid("rng of ", rng.operand(0).shape().ToString(false), " and ",
+                   rng.operand(1).shape().ToString(false), " cannot make ",
+                   rng.shape().ToString(false));
+  }
+  const bool uniform = rng.attributes().distribution() == proto::RNG_UNIFORM;
+  if (!uniform && rng.attributes().distribution() != proto::RNG_NORMAL) {
+    return Invalid("rng needs a distribution");
+  }
+  if (IsFloating(type) || (uniform && (IsIntegral(type) || type == proto::PRED))) {
+    return absl::OkStatus();
+  }
+  return Invalid("there are no ", uniform ? "uniform" : "normal", " numbers of ",
+                 ElementTypeName(type));
 }
 
 absl::Status CheckReducePrecision(const HloInstruction& instruction) {
@@ -148,12 +165,25 @@ absl::Status CheckReducePrecision(const HloInstruction& instruction) {
   return CheckInferred(instruction);
 }
 
+bool IsSparse(const HloInstruction& convolution) {
+  const proto::SparsityConfig& sparsity = convolution.attributes().sparsity_config();
+  return sparsity.has_lhs() || sparsity.has_rhs();
+}
+
 absl::Status CheckCompare(const HloInstruction& compare) {
   const std::string& direction = compare.attributes().comparison_direction();
-  for (absl::string_view known : {"EQ", "NE", "GE", "GT", "LE", "LT"}) {
-    if (direction == known) return CheckInferred(compare);
-  }
-  return Invalid("unknown comparison direction \"", direction, "\"");
+  const bool known = absl::c_linear_search(
+      std::initializer_list<absl::string_view>{"EQ", "NE", "GE", "GT", "LE", "LT"}, direction);
+  if (!known) return Invalid("unknown comparison direction \"", direction, "\"");
+  AUTOTUNE_RETURN_IF_ERROR(CheckInferred(compare));
+  const ElementType type = compare.operand(1).shape().element_type();
+  const std::string& comparison = compare.attributes().comparison_type();
+  const bool fits = IsFloating(type)         ? comparison == "FLOAT" || comparison == "TOTALORDER"
+                    : IsComplex(type)        ? comparison == "FLOAT"
+                    : IsSignedIntegral(type) ? comparison == "SIGNED"
+                                             : comparison == "UNSIGNED";
+  if (fits || comparison.empty()) return absl::OkStatus();
+  return Invalid("a comparison of ", ElementTypeName(type), " cannot be of type ", comparison);
 }
 
 }  // namespace
@@ -189,6 +219,9 @@ absl::Status CheckShape(const HloInstruction& instruction) {
       return CheckRng(instruction);
     case HloOpcode::kReducePrecision:
       return CheckReducePrecision(instruction);
+    case HloOpcode::kConvolution:
+      // A sparse operand is a tuple of values and positions.
+      return IsSparse(instruction) ? absl::OkStatus() : CheckInferred(instruction);
     case HloOpcode::kCompare:
       return CheckCompare(instruction);
     default:

@@ -64,11 +64,11 @@ f32[] constant(1)|f32[] constant(-1.5)|f32[] constant(1e10)|f32[] constant(1.e3)
 f32[] constant(nan)|f32[] constant(-nan)|f32[] constant(inf)|f32[] constant(-inf)|f32[] constant(nan(0x1))
 f32[] constant(-nan(0x7fffff))|f64[] constant(nan(0xfffffffffffff))|f16[] constant(nan(0x1))|bf16[] constant(nan(0x7f))
 f32[] constant(3.4028235e38)|f32[] constant(1e-45)|f32[] constant(0.1)|f64[] constant(0.1)|f64[] constant(1e308)
-f32[] constant(-0)|f32[] constant(-0.0)|f16[] constant(65504)|f16[] constant(65519)|f16[] constant(6e-8)|bf16[] constant(3.14159)
+f32[] constant(-0)|f32[] constant(-0.0)|bf16[4] constant({-0, -0.0, 0, -0e1})|c64[] constant((-0, -0.0))|f16[] constant(65504)|f16[] constant(65519)|f16[] constant(6e-8)|bf16[] constant(3.14159)
 f8e5m2[] constant(57344)|f8e5m2[] constant(1.3)|f8e4m3fn[] constant(448)|f8e4m3fn[] constant(nan)|f8e4m3[] constant(240)
 f8e4m3b11fnuz[] constant(30)|f8e5m2fnuz[] constant(57344)|f8e4m3fnuz[] constant(240)|f8e3m4[] constant(15.5)
 f8e5m2[] constant(inf)|f8e4m3[] constant(-inf)|f8e4m3fnuz[] constant(nan)|f8e5m2[] constant(nan(0x1))
-f8e8m0fnu[] constant(1)|f8e8m0fnu[] constant(0.5)|f8e8m0fnu[] constant(nan)|f8e8m0fnu[] constant(3)
+f8e8m0fnu[4] constant({5.87747e-39, 5.9e-39, 1e-300, 8.8e-39})|f8e8m0fnu[] constant(1)|f8e8m0fnu[] constant(0.5)|f8e8m0fnu[] constant(nan)|f8e8m0fnu[] constant(3)
 f4e2m1fn[4] constant({0, 0.5, -6, 3})|f4e2m1fn[6] constant({nan, -nan, inf, -inf, 1e30, -7})|(f32[], s32[2]) constant((1 {2, 3}))|f4e2m1fn[2] constant({1.25, 5})
 f8e5m2[4] constant({1.1, 1.2, 1.3, 0.00001})|f8e4m3fn[4] constant({1.1, 0.001, -0.002, 17})
 c64[] constant((1, 2))|c64[] constant((nan, 2))|c128[] constant((-nan, inf))|c64[] constant((1, -nan))|c64[3] constant({(1, -2.5), (nan, nan), (0, inf)})|c128[] constant((1e300, -1e300))
@@ -256,6 +256,9 @@ SHARDINGS = """
 {mesh["a"=2,"b"=4], replicated}|{mesh["a"=2,"b"=4], [{"a"},{"b"}]}|{mesh["a"=2,"b"=4], [{"a"},{"b":(1)2, ?}], replicated={"b":(2)2}}
 {mesh["a"=2,"b"=4], device_ids=(0,2,1,3,4,5,6,7), [{"a"},{"b"}]}|{mesh["a"=2,"b"=4], [{"a"},{?}], unreduced={"b"}}
 {mesh["a"=2,"b"=4], [{"a"},{}], manual={"b"}, metadata={{op_name="x"}}}|{mesh["a"=2,"b"=4], manual}|{mesh["a"=2,"b"=4], unreduced}
+{mesh[], replicated}|{mesh["a"=2] [{"a"}]}|{mesh["a"=2] replicated}|{mesh["a"=2], device_ids=(1,0) [{"a"}]}|{mesh["a"=2,"b"=4], device_ids=([8]), [{"a"}]}
+{mesh["a"=2,"b"=4], device_ids=([2,4]T(0,1)), [{"a"}]}|{mesh["a"=2,"b"=4], device_ids=([4,2]T(1,0)), [{"a"}]}|{devices=[1,2,4]<=[2,4]T(1,0) last_tile_dim_replicate}
+{devices=[4,1,4]<=[2,2,4]T(2,1,0) last_tile_dim_replicate}|{devices=[2,1,8]<=[2,2,4]T(1,2,0) last_tile_dim_replicate}|{devices=[4,3]<=[3,4]T(1,0) last_tile_dim_replicate}
 {maximal_mesh[device_id=3]}|{maximal_mesh[device_id=3], metadata={op_name="x"}}|{mesh["a"=2,"b"=4], [{},{}]}
 """.replace("\n", "|").strip("|").split("|")
 
@@ -289,6 +292,27 @@ MODULES = [
     "HloModule m\nENTRY e { a = f32[2] parameter(0) ROOT n = f32[2]  {0} negate(a) }",
     "HloModule m\nENTRY e { ROOT a = f32[2] parameter(0) } // end",
     "HloModule m\nENTRY e { a = (f32[2], s32[]) parameter(0) b = get-tuple-element(a), index=1 ROOT c = b }".replace("ROOT c = b", "ROOT c = add(b, b)"),
+    # Names: `buffer` and `tuple` are no reserved words; a name that is taken gets the first free number.
+    "HloModule m\nbuffer { ROOT tuple = f32[] parameter(0) }\nENTRY tuple { buffer = f32[] parameter(0) ROOT r = f32[] call(buffer), to_apply=buffer }",
+    "HloModule m\nf { p.1 = f32[] parameter(0) }\ng { p.1 = f32[] parameter(0) ROOT c = f32[] call(p.1), to_apply=f }\nENTRY e { p.1 = f32[] parameter(0) ROOT r = f32[] call(p.1), to_apply=g }",
+    # What is said of an instruction of an asynchronous chain is said of the wrapped one, and its thread is that of all it calls.
+    "HloModule m\nc { p = f32[2] parameter(0) ROOT r = f32[2] negate(p), metadata={op_name=\"in\"}, backend_config=\"x\" }\nENTRY e { p = f32[2] parameter(0) s = ((f32[2]), f32[2], u32[]) async-start(p), calls=c, metadata={op_name=\"st\"}, backend_config=\"y\", async_execution_thread=\"foo\" u = ((f32[2]), f32[2], u32[]) async-update(s), metadata={op_name=\"up\"} ROOT d = f32[2] async-done(u), frontend_attributes={k=\"v\"} }",
+    "HloModule m\nf { p = f32[2] parameter(0) ROOT r = f32[2] negate(p) }\nENTRY e { p = f32[2] parameter(0) s = ((f32[2]), f32[2]) call-start(p), to_apply=f, async_execution_thread=\"t\" ROOT d = f32[2] call-done(s) }",
+    "HloModule m\nf { p = f32[2] parameter(0) ROOT r = f32[2] negate(p) }, execution_thread=\"explicit\"\nENTRY e { p = f32[2] parameter(0) s = ((f32[2]), f32[2]) call-start(p), to_apply=f ROOT d = f32[2] call-done(s) }",
+    # A part of a tuple has the origin of what was put there.
+    "HloModule m\nENTRY e { a = (f32[], s32[]) parameter(0), origin={({\"x\"}, {\"y\"})} t = ((f32[], s32[])) tuple(a) h = (f32[], s32[]) get-tuple-element(t), index=0 u = (f32[], (f32[], s32[])) tuple(f32[] constant(1), h) ROOT g = (f32[], s32[]) get-tuple-element(u), index=1 }",
+    "HloModule m\nENTRY e { a = f32[] parameter(0), origin={{\"x\"}} t = (f32[]) tuple(a) ROOT g = f32[] get-tuple-element(t), index=0, origin={{\"z\"}} }",
+    "HloModule m\nENTRY e { a = f32[2] parameter(0), metadata={op_name=\"x\" metadata_payload=\"abc\"} b = f32[2] negate(a), metadata={metadata_payload=\"zz\"} c = f32[2] negate(b), metadata={metadata_payload=\"abc\"} ROOT d = f32[2] negate(c), metadata={metadata_payload=\"\"} }",
+    # XLA drops this field of older versions.
+    "HloModule m\nENTRY e { p = f32[2] parameter(0) q = f32[2] negate(p), backend_config={\"a\":1, \"wait_on_operation_queues\" : [ ] , \"b\":2} r = f32[2] negate(q), backend_config={\"wait_on_operation_queues\":[]} ROOT s = f32[2] negate(r), backend_config={\"wait_on_operation_queues\":[1],\"wait_on_operation_queues\":[],\"c\":3} }",
+    "HloModule m\nENTRY e { a = f32[4,4] parameter(0) ROOT c = f32[4,4] convolution(a, a), dim_labels=bf_io->bf, sparsity_config={lhs={sparsity=2x4 dimension=0 stride=1} rhs={}} }",
+    "HloModule m\nENTRY e { a = f32[4,4] parameter(0) ROOT c = f32[4,4] custom-call(a, a), window={}, dim_labels=bf_io->bf, custom_call_target=\"f\" }",
+    "HloModule m\nENTRY e { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(f32[] a, f32[], b) }",
+    "HloModule m\nENTRY e { ROOT a = f32[70000] constant(1) }",
+    # An initial value gives a reduce-window its type, the computation gives a reduce its type.
+    "HloModule m\nf { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }\nENTRY e { p = f32[4] parameter(0) c = bf16[] constant(5) w = reduce-window(p, c), to_apply=f, window={size=2} r = reduce(p, c), to_apply=f, dimensions={0} ROOT t = tuple(w, r) }",
+    "HloModule m\nENTRY e { p = pred[10] parameter(0) a = s4[10]{0:E(4)} parameter(1) s = select(p, a, a) l = compare(a, a), direction=LT c = clamp(a, a, a) ROOT t = tuple(s, l, c) }",
+    "HloModule m, entry_computation_layout={()->f32[2]{0:S(5)}}, allow_spmd_sharding_propagation_to_output={true}\n// a remark\n\nENTRY e { ROOT c = f32[2] constant({1, 2}) }",
 ]
 
     # Inferred shapes with layouts.
@@ -414,7 +438,7 @@ REJECTED = [
     "f32[99999999999999999999] parameter(0)", "b(token[]) parameter(0)", "(f32[2] parameter(0)",
     "f32[] constant()", "f32[] constant(true)".replace("true", "\"a\""), "f32[2] constant({1})", "f32[2] constant({1,2,3})", "f32[2,2] constant({{1,2},{3}})", "f32[2,2] constant({{1,2}})",
     "f32[] constant({1})", "f32[2] constant({{1,2}})", "f32[2,2] constant({{1,2},{...}})", "s32[] constant(1.5)", "s8[] constant(128)", "u8[] constant(256)", "u8[] constant(-1)",
-    "s4[] constant(8)", "u4[] constant(16)", "f16[] constant(70000)", "f8e4m3fn[] constant(500)", "f8e5m2[] constant(100000)", "f32[] constant(1e39)", "f64[] constant(1e400)",
+    "f8e8m0fnu[] constant(0)", "f8e8m0fnu[] constant(-1)", "f8e8m0fnu[] constant(-0.0)", "s4[] constant(8)", "u4[] constant(16)", "f16[] constant(70000)", "f8e4m3fn[] constant(500)", "f8e5m2[] constant(100000)", "f32[] constant(1e39)", "f64[] constant(1e400)",
     "f8e4m3fn[] constant(nan(0x1))", "f16[] constant(nan(0x400))", "f32[] constant(nan(0x0))", "f32[] constant(nan(1))", "f32[] constant((1,2))", "c64[] constant((1))", "c64[] constant((1,2)", "c64[] constant(1)",
     "(f32[], f32[]) constant((1))", "s64[] constant(18446744073709551616)", "s32[] constant(-9223372036854775809)",
     "f32[4] broadcast(f32[2] a)", "f32[6] concatenate(f32[2] a, f32[4] b), dimensions={0,1}", "f32[4] iota()", "f32[4] iota(), iota_dimension={0}",
@@ -440,6 +464,11 @@ REJECTED = [
     "f32[2] dynamic-slice(f32[8,8] a, s32[] i), dynamic_slice_sizes={2}", "f32[8] dynamic-update-slice(f32[8] a)",
     "a b c", "1", "%", "{", "}", "f32[2] negate(f32[2] a), sharding={foo}", "f32[2] negate(f32[2] a), sharding={devices=[2]0}", "f32[2] negate(f32[2] a), sharding={maximal}", "f32[2] negate(f32[2] a), sharding={replicated device=1}",
     "f32[2] negate(f32[2] a), sharding={devices=[2,2]<=[2,2]}", "f32[2] negate(f32[2] a), sharding={devices=[2,2]<=[4]T(0)}", "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2], [{\"b\"}]}", "f32[2] negate(f32[2] a), sharding={{}}",
+    "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2]}", "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2],}", "f32[2] negate(f32[2] a), sharding={mesh[]}", "f32[2] negate(f32[2] a), sharding={maximal_mesh[device_id=3], replicated}",
+    "HloModule m\nENTRY e { a = f32[4,4] parameter(0) ROOT c = f32[4,4] convolution(a, a), dim_labels=bf_io->bf, sparsity_config={rhs={sparsity=2x4, dimension=0}} }",
+    "HloModule m\nENTRY e { a = f32[4,4] parameter(0) ROOT c = f32[4,4] convolution(a, a), dim_labels=bf_io->bf, sparsity_config={rhs={num_non_zero=2}} }",
+    "HloModule m\nENTRY e { t = token[] after-all() r = (f32[], u32[], token[]) recv(t), channel_id=15 ROOT d = (f32[], token[]) recv-done(r), channel_id=16 }",
+    "HloModule m\nENTRY e { t = token[] after-all() c = f32[] constant(1) s = (f32[], u32[], token[]) send(c, t) ROOT d = token[] send-done(s), channel_id=16 }",
 ]
 
 # (text, why)
@@ -454,6 +483,11 @@ STRICTER = [
     ("ENTRY e { a = f32[] parameter(1) }", "ends XLA's process"),
     ("f32[1,4,4] convolution(f32[1,4,4] a, f32[1,4,4] b), dim_labels=b1f_1io->b1f", "XLA writes behind its list"),
     ("f32[] constant(true)", "ends XLA's process"),
+    ("s32[] partition-id()", "ends XLA's process"),
+    ("u32[2] replica-id()", "ends XLA's process"),
+    ("f32[2] negate(f32[2] a), sharding={devices=[4]<=[16]}", "the range has another size"),
+    ("f32[2,2]{1,1} parameter(0)", "no permutation: XLA's verifier rejects it"),
+    ("f32[2,2]{1,7} parameter(0)", "no permutation: XLA's verifier rejects it"),
     ("f32[4] conditional(), branch_computations={}", "ends XLA's process"),
     ("(f32[2]) tuple(f32[2] a), origin={,}", "ends XLA's process"),
     ("(f32[2]) tuple(f32[2] a), origin={)}", "ends XLA's process"),

@@ -185,6 +185,36 @@ TEST(PrinterTest, RandomModulesReadBack) {
   }
 }
 
+// XLA's parser takes "-0" for an integer, so the sign needs a point.
+TEST(PrinterTest, NegativeZeroKeepsItsSign) {
+  const auto module =
+      ParseHloText("HloModule m\nENTRY e { ROOT c = f32[3] constant({-0, -0.0, 0}) }");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_THAT(PrintHlo(**module), ::testing::HasSubstr("constant({0, -0.0, 0})"));
+}
+
+// Kept text of the header ends with its last token: a remark behind it would swallow what follows.
+TEST(PrinterTest, RemarksBehindKeptAttributesAreLeftOut) {
+  const auto module = ParseHloText(
+      "HloModule m, entry_computation_layout={()->f32[]{:S(5)}}, "
+      "allow_spmd_sharding_propagation_to_output={true} // a remark\n\n"
+      "ENTRY e { ROOT c = f32[] constant(1) }");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const std::string printed = PrintHlo(**module);
+  EXPECT_THAT(printed, ::testing::Not(::testing::HasSubstr("remark")));
+  EXPECT_THAT(printed, ::testing::HasSubstr("entry_computation_layout={()->f32[]{:S(5)}}\n"));
+}
+
+TEST(PrinterTest, MetadataPayloadsAreWrittenInPlace) {
+  const auto module = ParseHloText(
+      "HloModule m\nENTRY e { a = f32[] parameter(0), metadata={metadata_payload=\"x\"} "
+      "ROOT b = f32[] negate(a), metadata={op_name=\"n\" metadata_payload=\"x\"} }");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ((*module)->ToProto().payloads_size(), 1);
+  EXPECT_THAT(PrintHlo(**module),
+              ::testing::HasSubstr("metadata={op_name=\"n\" metadata_payload=\"x\"}"));
+}
+
 TEST(PrinterTest, ShortFormLeavesDetailsOut) {
   const auto module = ParseHloText(R"(HloModule m
 ENTRY e {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "hlo/parser.h"
@@ -85,6 +86,83 @@ struct BadInput {
   std::string content;
   std::string message;
 };
+
+// Newer versions of XLA write backend configurations into a table, equal ones once.
+TEST(ReadModuleTest, BackendConfigurationsOfTheTableArePutInPlace) {
+  proto::HloModuleProto module = Proto();
+  module.add_payloads("unused");
+  module.add_payloads(R"({"wait_on_operation_queues":[],"a":1})");
+  auto* root = module.mutable_computations(0)->mutable_instructions(1);
+  root->mutable_backend_config_payload()->set_id(1);
+  auto* parameter = module.mutable_computations(0)->mutable_instructions(0);
+  parameter->mutable_backend_config_payload()->set_value("inline");
+  const auto read = ReadModule(module.SerializeAsString(), "f");
+  ASSERT_TRUE(read.ok()) << read.status();
+  const HloComputation& entry = read->module->entry_computation();
+  EXPECT_EQ(entry.root().backend_config(), R"({"a":1})");
+  EXPECT_EQ(entry.parameters()[0]->backend_config(), "inline");
+  const proto::HloModuleProto back = read->module->ToProto();
+  EXPECT_EQ(back.computations(0).instructions(1).backend_config(), R"({"a":1})");
+  EXPECT_FALSE(back.computations(0).instructions(1).has_backend_config_payload());
+  root->mutable_backend_config_payload()->set_id(2);
+  EXPECT_THAT(std::string(ReadModule(module.SerializeAsString(), "f").status().message()),
+              HasSubstr("instruction b has the backend_config number 2, but the module has 2"));
+}
+
+// What XLA wrote before 2025, and what it makes of it today.
+TEST(ReadModuleTest, ProgramsOfOlderVersionsAreUpgraded) {
+  const auto module = ParseHloText(
+      "HloModule m, is_scheduled=true\n"
+      "add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT s = f32[] add(x, y) }\n"
+      "ENTRY e { a = f32[2,2] parameter(0) d = f32[2,2] dot(a, a), lhs_contracting_dims={1}, "
+      "rhs_contracting_dims={0} r = f32[2,2] all-reduce(d), replica_groups={{0,1}}, to_apply=add "
+      "ROOT p = pred[2,2] compare(r, a), direction=LT }");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const proto::HloModuleProto today = (*module)->ToProto();
+  proto::HloModuleProto old = today;
+  auto* entry = old.mutable_computations(1);
+  for (auto& instruction : *entry->mutable_instructions()) {
+    // Ids were those of the whole module.
+    instruction.set_id(instruction.id() & 0xffffffff);
+    for (int64_t& id : *instruction.mutable_operand_ids()) id &= 0xffffffff;
+  }
+  entry->set_root_id(entry->root_id() & 0xffffffff);
+  for (int64_t& id :
+       *(*old.mutable_schedule()->mutable_sequences())[entry->id()].mutable_instruction_ids()) {
+    id &= 0xffffffff;
+  }
+  entry->mutable_instructions(1)->clear_precision_config();
+  auto* reduce = entry->mutable_instructions(2);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  reduce->mutable_replica_groups()->CopyFrom(reduce->collective_device_list().replica_groups());
+#pragma GCC diagnostic pop
+  reduce->clear_collective_device_list();
+  entry->mutable_instructions(3)->clear_comparison_type();
+  auto* result = old.mutable_host_program_shape()->mutable_result();
+  result->clear_is_dynamic_dimension();
+  result->mutable_layout()->clear_tail_padding_alignment_in_elements();
+  const auto read = ReadModule(old.SerializeAsString(), "f");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->module->ToProto().DebugString(), today.DebugString());
+}
+
+TEST(ReadModuleTest, ShapesThatContradictThemselvesAreRefused) {
+  const auto error_of = [](const std::function<void(proto::HloInstructionProto*)>& edit) {
+    proto::HloModuleProto module = Proto();
+    edit(module.mutable_computations(0)->mutable_instructions(0));
+    return std::string(ReadModule(module.SerializeAsString(), "f").status().message());
+  };
+  EXPECT_THAT(error_of([](auto* i) { i->mutable_shape()->add_is_dynamic_dimension(false); }),
+              HasSubstr("a shape has 1 dimensions, but says of 2 whether they are dynamic"));
+  EXPECT_THAT(error_of([](auto* i) { i->mutable_shape()->clear_element_type(); }),
+              HasSubstr("a shape has a layout, but no element type"));
+  EXPECT_THAT(error_of([](auto* i) {
+                i->mutable_shape()->mutable_layout()->set_tail_padding_alignment_in_elements(-1);
+              }),
+              HasSubstr("tail padding of a layout must not be negative"));
+  EXPECT_THAT(error_of([](auto* i) { i->clear_name(); }), HasSubstr("has no name"));
+}
 
 TEST(ReadModuleTest, BadInputSaysWhatIsWrong) {
   proto::TuningData recording;

@@ -178,6 +178,49 @@ constexpr Case kCases[] = {
      "names device 0 twice"},
     {"PermuteTwice", "f32[4]", "f32[4] collective-permute(p0), source_target_pairs={{0,1},{0,2}}",
      "is a source twice"},
+    {"PermuteNegative", "f32[4]", "f32[4] collective-permute(p0), source_target_pairs={{0,-1}}",
+     "names device -1"},
+    // Each slice that is moved in place may have a pair of its own.
+    {"PermuteInPlace", "f32[4];f32[4];((s32[]), (s32[]));((s32[]), (s32[]))",
+     "f32[4] collective-permute(p0, p1, p2, p3), source_target_pairs={{0,1},{0,2}}, "
+     "slice_sizes={{2},{2}}",
+     ""},
+    {"PermuteInPlaceTooOften", "f32[4];f32[4];((s32[]), (s32[]));((s32[]), (s32[]))",
+     "f32[4] collective-permute(p0, p1, p2, p3), source_target_pairs={{0,1},{0,2},{0,3}}, "
+     "slice_sizes={{2},{2}}",
+     "device 0 is a source more often than it has slices"},
+    {"AllReduceGap", "f32[4]", "f32[4] all-reduce(p0), replica_groups={{0,2}}, to_apply=sum",
+     "names device 2, but has 2 devices"},
+    {"AllReduceEmptyGroup", "f32[4]", "f32[4] all-reduce(p0), replica_groups={{}}, to_apply=sum",
+     "empty group"},
+    {"AllReduceUneven", "f32[4]", "f32[4] all-reduce(p0), replica_groups={{0},{1,2}}, to_apply=sum",
+     ""},
+    {"AllReduceNoGroups", "f32[4]",
+     "f32[4] all-reduce(p0), channel_id=1, use_global_device_ids=true, replica_groups={}, "
+     "to_apply=sum",
+     "needs replica_groups"},
+    {"AllGatherUneven", "f32[4,8]",
+     "f32[16,8] all-gather(p0), replica_groups={{0},{1,2}}, dimensions={0}", "different sizes"},
+    {"FftOfAnyLength", "c64[4,16]", "c64[4,16] fft(p0), fft_type=FFT, fft_length={8}", ""},
+    {"GatherBatchIsIndexed", "s32[4,2];s32[4,40,1]",
+     "s32[4,40,2] gather(p0, p1), offset_dims={2}, collapsed_slice_dims={}, start_index_map={0}, "
+     "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, "
+     "slice_sizes={1,2}",
+     ""},
+    {"SparseConvolution", "f32[2,4];(f32[2,3], s32[2,3])",
+     "f32[2,3] convolution(p0, p1), dim_labels=bf_io->bf, "
+     "sparsity_config={rhs={sparsity=2x4 dimension=0 stride=1}}",
+     ""},
+    {"RngTypes", "f32[];s32[]", "f32[4] rng(p0, p1), distribution=rng_uniform", "cannot make"},
+    {"RngNormalOfIntegers", "s32[];s32[]", "s32[4] rng(p0, p1), distribution=rng_normal",
+     "no normal numbers of s32"},
+    {"CompareType", "s32[4];s32[4]", "pred[4] compare(p0, p1), direction=GE, type=UNSIGNED",
+     "comparison of s32 cannot be of type UNSIGNED"},
+    {"CopyDoneOfParameter", "(f32[4], f32[4], u32[])", "f32[4] copy-done(p0)",
+     "copy-done cannot take parameter 'p0'"},
+    {"AllReduceDoneOfParameter", "f32[4]", "f32[4] all-reduce-done(p0)", "cannot take parameter"},
+    {"CopyStartAlone", "f32[4]", "(f32[4], f32[4], u32[]) copy-start(p0)",
+     "needs one user, its done; got 0"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Table, InstructionTest, ::testing::ValuesIn(kCases),
@@ -189,6 +232,54 @@ TEST(VerifierTest, EntryLayoutMustFit) {
       "ENTRY e {\n  ROOT p = f32[4] parameter(0)\n}\n");
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_THAT(errors[0].message, HasSubstr("entry_computation_layout gives parameter 0 as f32[5]"));
+}
+
+// What is wrong with the program: the first error, or "".
+std::string FirstError(const std::string& text) {
+  const std::vector<VerifierError> errors = Verify(text);
+  return errors.empty() ? "" : errors[0].instruction + ": " + errors[0].message;
+}
+
+TEST(VerifierTest, AStartHasOneDone) {
+  const std::string begin =
+      "HloModule m\nENTRY e { a = f32[4] parameter(0) "
+      "s = (f32[4], f32[4], u32[]) copy-start(a) d = f32[4] copy-done(s) ";
+  EXPECT_EQ(FirstError(begin + "ROOT r = f32[4] negate(d) }"), "");
+  EXPECT_EQ(FirstError(begin + "f = f32[4] copy-done(s) ROOT r = f32[4] add(d, f) }"),
+            "s: copy-start needs one user, its done; got 2");
+  EXPECT_EQ(FirstError("HloModule m\nENTRY e { a = f32[4] parameter(0) s = (f32[4], f32[4], u32[]) "
+                       "copy-start(a) ROOT d = f32[4] get-tuple-element(s), index=0 }"),
+            "s: copy-start cannot be used by get-tuple-element 'd'");
+}
+
+TEST(VerifierTest, AnAsyncStartFitsWhatItWraps) {
+  const auto program = [](const std::string& start) {
+    return "HloModule m\nw { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\n"
+           "ENTRY e { a = f32[4] parameter(0) b = f32[5] parameter(1) " +
+           start + " ROOT d = f32[4] async-done(s) }";
+  };
+  EXPECT_EQ(FirstError(program("s = ((f32[4]), f32[4], u32[]) async-start(a), calls=w")), "");
+  EXPECT_EQ(FirstError(program("s = ((f32[4]), f32[4], u32[]) async-start(b), calls=w")),
+            "s: operand 0 is declared as f32[4], but is f32[5]");
+  EXPECT_EQ(FirstError(program("s = ((f32[5]), f32[4], u32[]) async-start(b), calls=w")),
+            "s: 'w' does not take operand 0, f32[5]");
+  EXPECT_EQ(FirstError(program("s = ((f32[4], f32[4]), f32[4]) async-start(a), calls=w")),
+            "s: declared with 2 operand(s), got 1");
+  EXPECT_EQ(FirstError(program("s = ((f32[4]), f32[5], u32[]) async-start(a), calls=w")),
+            "s: the result is declared as f32[5], but 'w' gives f32[4]");
+}
+
+TEST(VerifierTest, CallersAndCalleesRunOnOneThread) {
+  const std::string callee =
+      "HloModule m\nf { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }, "
+      "execution_thread=\"t\"\n";
+  EXPECT_EQ(FirstError(callee + "ENTRY e { a = f32[4] parameter(0) "
+                                "ROOT c = f32[4] call(a), to_apply=f }"),
+            "c: call on the thread \"main\" calls 'f' on the thread \"t\"");
+  EXPECT_EQ(FirstError(callee + "ENTRY e { a = f32[4] parameter(0) s = ((f32[4]), f32[4]) "
+                                "async-start(a), calls=f, async_execution_thread=\"t\" "
+                                "ROOT d = f32[4] async-done(s) }"),
+            "");
 }
 
 TEST(VerifierTest, AliasMustNameAParameter) {

@@ -1,0 +1,177 @@
+// Operations in several instructions: starts with their dones, asynchronous chains, threads.
+
+#include <initializer_list>
+
+#include "absl/algorithm/container.h"
+#include "hlo/computation.h"
+#include "hlo/shape_rules.h"
+#include "hlo/verifier_rules.h"
+
+namespace autotune::verifier_rules {
+namespace {
+
+using shape_rules::Invalid;
+using Opcodes = std::initializer_list<HloOpcode>;
+
+bool Holds(Opcodes opcodes, HloOpcode opcode) { return absl::c_linear_search(opcodes, opcode); }
+
+// Exactly one user, and of one of these opcodes. What only orders instructions does not count.
+absl::Status CheckOneUser(const HloInstruction& instruction, Opcodes wanted) {
+  const HloInstruction* found = nullptr;
+  int64_t users = 0;
+  for (const HloInstruction* user : instruction.users()) {
+    if (user->opcode() == HloOpcode::kCustomCall &&
+        user->attributes().custom_call_target() == "control_dep") {
+      continue;
+    }
+    ++users;
+    found = user;
+  }
+  if (users != 1) {
+    return Invalid(instruction.opcode_name(), " needs one user, its done; got ", users);
+  }
+  if (Holds(wanted, found->opcode())) return absl::OkStatus();
+  return Invalid(instruction.opcode_name(), " cannot be used by ", found->opcode_name(), " '",
+                 found->name(), "'");
+}
+
+absl::Status CheckOperandIs(const HloInstruction& instruction, Opcodes wanted) {
+  const HloInstruction& operand = instruction.operand(0);
+  if (Holds(wanted, operand.opcode())) return absl::OkStatus();
+  return Invalid(instruction.opcode_name(), " cannot take ", operand.opcode_name(), " '",
+                 operand.name(), "'");
+}
+
+// A send or recv alone in an asynchronous computation is waited for by that one's done.
+bool IsWrapped(const HloInstruction& instruction) {
+  if (!instruction.IsRoot()) return false;
+  return absl::c_any_of(instruction.parent().callers(), [](const HloInstruction* caller) {
+    return caller->opcode() == HloOpcode::kAsyncStart;
+  });
+}
+
+// Whether `part` is `whole`, or a tuple that begins as `whole` does.
+bool IsPrefix(const Shape& part, const Shape& whole) {
+  if (ShapesAgree(part, whole)) return true;
+  if (!part.IsTuple()) return false;
+  if (part.tuple_shapes().empty()) return true;
+  if (!whole.IsTuple() || part.tuple_shapes().size() > whole.tuple_shapes().size()) return false;
+  for (size_t i = 0; i < part.tuple_shapes().size(); ++i) {
+    if (!IsPrefix(part.tuple_shapes()[i], whole.tuple_shapes()[i])) return false;
+  }
+  return true;
+}
+
+// ((operands...), result, ...) against the operands and the wrapped computation.
+absl::Status CheckAsyncStart(const HloInstruction& start) {
+  const Shape& shape = start.shape();
+  if (!shape.IsTuple() || shape.tuple_shapes().size() < 2 || !shape.tuple_shapes(0).IsTuple()) {
+    return Invalid("the shape of an async-start must be ((operands...), result, context...), got ",
+                   shape.ToString(false));
+  }
+  const auto& declared = shape.tuple_shapes(0).tuple_shapes();
+  if (static_cast<int64_t>(declared.size()) != start.operand_count()) {
+    return Invalid("declared with ", declared.size(), " operand(s), got ", start.operand_count());
+  }
+  if (start.called_computations().empty()) return absl::OkStatus();
+  const HloComputation& wrapped = *start.called_computations()[0];
+  for (size_t i = 0; i < declared.size(); ++i) {
+    const Shape& operand = start.operand(static_cast<int64_t>(i)).shape();
+    if (!ShapesAgree(declared[i], operand)) {
+      return Invalid("operand ", i, " is declared as ", declared[i].ToString(false), ", but is ",
+                     operand.ToString(false));
+    }
+    if (i >= wrapped.parameters().size() ||
+        !ShapesAgree(declared[i], wrapped.parameters()[i]->shape())) {
+      return Invalid("'", wrapped.name(), "' does not take operand ", i, ", ",
+                     declared[i].ToString(false));
+    }
+  }
+  if (IsPrefix(shape.tuple_shapes(1), wrapped.root().shape())) return absl::OkStatus();
+  return Invalid("the result is declared as ", shape.tuple_shapes(1).ToString(false), ", but '",
+                 wrapped.name(), "' gives ", wrapped.root().shape().ToString(false));
+}
+
+absl::Status CheckAsyncOperands(const HloInstruction& instruction) {
+  for (int64_t i = 0; i < instruction.operand_count(); ++i) {
+    const HloInstruction& operand = instruction.operand(i);
+    if (!Holds({HloOpcode::kAsyncStart, HloOpcode::kAsyncUpdate}, operand.opcode())) continue;
+    if (i == 0 && Holds({HloOpcode::kAsyncUpdate, HloOpcode::kAsyncDone}, instruction.opcode())) {
+      continue;
+    }
+    return Invalid(operand.opcode_name(), " '", operand.name(),
+                   "' can only be the first operand of async-update or async-done");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckPairs(const HloInstruction& instruction) {
+  AUTOTUNE_RETURN_IF_ERROR(CheckAsyncOperands(instruction));
+  switch (instruction.opcode()) {
+    case HloOpcode::kAsyncStart:
+      AUTOTUNE_RETURN_IF_ERROR(CheckAsyncStart(instruction));
+      return CheckOneUser(instruction, {HloOpcode::kAsyncUpdate, HloOpcode::kAsyncDone});
+    case HloOpcode::kAsyncUpdate:
+      AUTOTUNE_RETURN_IF_ERROR(
+          CheckOperandIs(instruction, {HloOpcode::kAsyncStart, HloOpcode::kAsyncUpdate}));
+      return CheckOneUser(instruction, {HloOpcode::kAsyncUpdate, HloOpcode::kAsyncDone});
+    case HloOpcode::kAsyncDone:
+      return CheckOperandIs(instruction, {HloOpcode::kAsyncStart, HloOpcode::kAsyncUpdate});
+    case HloOpcode::kAllReduceStart:
+      return CheckOneUser(instruction, {HloOpcode::kAllReduceDone});
+    case HloOpcode::kAllReduceDone:
+      return CheckOperandIs(instruction, {HloOpcode::kAllReduceStart});
+    case HloOpcode::kAllGatherStart:
+      return CheckOneUser(instruction, {HloOpcode::kAllGatherDone});
+    case HloOpcode::kAllGatherDone:
+      return CheckOperandIs(instruction, {HloOpcode::kAllGatherStart});
+    case HloOpcode::kCopyStart:
+      return CheckOneUser(instruction, {HloOpcode::kCopyDone});
+    case HloOpcode::kCopyDone:
+      return CheckOperandIs(instruction, {HloOpcode::kCopyStart});
+    case HloOpcode::kCollectivePermuteStart:
+      return CheckOneUser(instruction, {HloOpcode::kCollectivePermuteDone});
+    case HloOpcode::kCollectivePermuteDone:
+      return CheckOperandIs(instruction, {HloOpcode::kCollectivePermuteStart});
+    case HloOpcode::kSend:
+      if (IsWrapped(instruction)) return absl::OkStatus();
+      return CheckOneUser(instruction, {HloOpcode::kSendDone, HloOpcode::kTuple});
+    case HloOpcode::kSendDone:
+      return CheckOperandIs(instruction, {HloOpcode::kSend, HloOpcode::kGetTupleElement});
+    case HloOpcode::kRecv:
+      if (IsWrapped(instruction)) return absl::OkStatus();
+      return CheckOneUser(instruction, {HloOpcode::kRecvDone, HloOpcode::kTuple});
+    case HloOpcode::kRecvDone:
+      return CheckOperandIs(instruction, {HloOpcode::kRecv, HloOpcode::kGetTupleElement});
+    default:
+      return absl::OkStatus();
+  }
+}
+
+absl::Status CheckThreads(const HloInstruction& instruction) {
+  absl::string_view thread = instruction.parent().execution_thread();
+  switch (instruction.opcode()) {
+    case HloOpcode::kFusion:
+    case HloOpcode::kCall:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kWhile:
+    case HloOpcode::kConditional:
+      break;
+    case HloOpcode::kAsyncStart:
+      thread = instruction.attributes().async_execution_thread();
+      if (thread.empty()) thread = "main";
+      break;
+    default:
+      return absl::OkStatus();
+  }
+  for (const HloComputation* callee : instruction.called_computations()) {
+    if (callee->execution_thread() == thread) continue;
+    return Invalid(instruction.opcode_name(), " on the thread \"", thread, "\" calls '",
+                   callee->name(), "' on the thread \"", callee->execution_thread(), "\"");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace autotune::verifier_rules
