@@ -20,6 +20,8 @@
 #include "tuner/commands.h"
 #include "tuner/compare.h"
 #include "tuner/compare_render.h"
+#include "tuner/fusion_compare.h"
+#include "tuner/fusion_study.h"
 #include "tuner/html_report.h"
 #include "tuner/input_files.h"
 #include "tuner/interrupt.h"
@@ -38,6 +40,7 @@ Examples:
   autotune compare program.hlo --recording tpu_v3.pb --methods random,annealing+analytical
   autotune compare tpu_v3.pb --with-default --json > comparison.json
   autotune compare tpu_v3.pb --html comparison.html
+  autotune compare examples/recordings/fusion_v3 --seeds 5
 
 A method is `default` (the compiler's choice alone) or STRATEGY or STRATEGY+MODEL. The recorded
 configurations of a kernel are the whole space; recorded failures cost a measurement; nothing is
@@ -178,6 +181,14 @@ absl::StatusOr<ComparisonReport> Compare(const CompareOptions& options,
 
 int RunCompare(const CompareOptions& options, CommandContext& context) {
   InstallInterruptHandler();
+  if (ComparesFusions(options.program, options.recordings)) {
+    FusionCompareOptions fusion{options.program, options.recordings, options.methods};
+    if (options.methods == kDefaultMethods) fusion.methods = kFusionMethods;
+    fusion.seeds = options.seeds;
+    fusion.first_seed = options.seed;
+    fusion.json = options.json;
+    return CompareFusionMethods(fusion, context);
+  }
   const absl::StatusOr<ComparisonReport> report = Compare(options, context);
   if (!report.ok()) return context.Fail(report.status());
   if (!options.html.empty()) {
@@ -202,7 +213,9 @@ void AddCompareCommand(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<CompareOptions>();
   command
       ->add_option("PROGRAM", options->program,
-                   "HLO of an optimised program, or a recording (all of its kernels)")
+                   "HLO of an optimised program, or a recording (all of its kernels); a program before "
+                   "optimisation with a recording of its fusions, or a folder of NAME.hlo and "
+                   "NAME.jsonl.gz")
       ->required();
   command->add_option("--recording", options->recordings, "Recorded measurements; may be repeated")
       ->allow_extra_args(false);

@@ -6,7 +6,7 @@
 #include "nlohmann/json.hpp"
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
-#include "tuner/fusion_command.h"
+#include "tuner/fusion_inspect.h"
 #include "tuner/inspection.h"
 #include "tuner/number_options.h"
 #include "tuner/printable.h"
@@ -19,6 +19,7 @@ constexpr char kExamples[] = R"(
 Examples:
   autotune inspect program.hlo --target v3
   autotune inspect program.hlo --target v5e --limit 0 --json
+  autotune inspect before.hlo --fusion --dot | dot -Tsvg > groups.svg
 
 The roofline is the larger of FLOPs at the bfloat16 peak and HBM bytes at the bandwidth of one core.
 "compiler" is the compiler's own estimate of the tile that it chose, "analytical" this program's.)";
@@ -26,6 +27,7 @@ The roofline is the larger of FLOPs at the bfloat16 peak and HBM bytes at the ba
 struct InspectOptions {
   std::string program;
   std::string target;
+  std::string recording;
   int64_t limit = 40;
   bool json = false;
   bool fusion = false;
@@ -36,7 +38,8 @@ int RunInspect(const InspectOptions& options, CommandContext& context) {
   absl::StatusOr<Program> program = LoadProgram(options.program);
   if (!program.ok()) return context.Fail(program.status());
   if (options.fusion || options.dot) {
-    return RunFusionInspection(*program, options.target, options.limit, options.dot, context);
+    return RunFusionInspection(*program, options.target, options.recording, options.limit,
+                               options.dot, context);
   }
   absl::StatusOr<Inspection> inspection = Inspect(*program, options.target);
   if (!inspection.ok()) return context.Fail(inspection.status());
@@ -65,10 +68,14 @@ void AddInspectCommand(CLI::App& app, CommandContext& context) {
             "Kernels to show, dearest first; 0 shows all")
       ->capture_default_str();
   command->add_flag("--json", options->json, "One JSON document on standard output");
-  command->add_flag(
+  CLI::Option* fusion = command->add_flag(
       "--fusion", options->fusion,
       "The kernels expected of a program before optimisation, and what each cut would "
       "save or cost by the analytical model");
+  command
+      ->add_option("--recording", options->recording,
+                   "With --fusion: a fusion recording of the program; shows what was compiled")
+      ->needs(fusion);
   command->add_flag("--dot", options->dot, "The same as a Graphviz graph, groups coloured by cost");
   command->footer(kExamples);
   command->callback([options, &context] { context.exit_code = RunInspect(*options, context); });

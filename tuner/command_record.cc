@@ -16,6 +16,7 @@
 #include "hardware/aot_record.h"
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
+#include "tuner/fusion_record.h"
 #include "tuner/interrupt.h"
 #include "tuner/number_options.h"
 #include "tuner/printable.h"
@@ -25,10 +26,14 @@
 namespace autotune {
 namespace {
 
+// Their number grows with the power.
+constexpr NumberRange<int64_t> kCutsRange = {0, 3};
+
 constexpr char kExamples[] = R"(
 Examples:
   autotune record program.hlo --backend aot --target v3 --out program_v3.rec --sample 20
   autotune record a.hlo b.hlo --backend aot --target v5e --out both.rec
+  autotune record before.hlo --space fusion --target v3 --out fusions_v3.jsonl.gz --sample 200
 
 Goes on where an earlier call with the same --out stopped. With several programs each has a shard of
 its own (OUT.1, OUT.2, ...), which are joined at the end.)";
@@ -37,7 +42,9 @@ struct RecordOptions {
   std::vector<std::string> programs;
   std::string backend = "aot";
   std::string target = "v5e";
+  std::string space = "tile";
   std::string out;
+  std::optional<int64_t> cuts;
   std::optional<int64_t> sample;
   uint64_t seed = 1;
   double timeout_seconds = 120;
@@ -103,6 +110,24 @@ absl::Status RecordProgram(const std::string& path, const std::string& shard,
   return status;
 }
 
+// The fusion configurations of one program.
+absl::Status RecordFusion(const RecordOptions& options, CommandContext& context) {
+  if (options.programs.size() != 1) {
+    return WithExitCode(kExitWrongUse,
+                        absl::InvalidArgumentError("--space fusion records one program at a time"));
+  }
+  FusionRecordOptions fusion;
+  fusion.program = options.programs.front();
+  fusion.target = options.target;
+  fusion.out = options.out;
+  fusion.sample = options.sample.value_or(fusion.sample);
+  fusion.cuts = options.cuts;
+  fusion.seed = options.seed;
+  fusion.timeout_seconds = options.timeout_seconds;
+  fusion.quiet = options.quiet;
+  return RecordFusionSweep(fusion, context);
+}
+
 absl::Status Record(const RecordOptions& options, CommandContext& context) {
   if (options.backend != "aot") {
     return WithExitCode(kExitWrongUse,
@@ -135,12 +160,19 @@ absl::Status Record(const RecordOptions& options, CommandContext& context) {
 
 int RunRecord(const RecordOptions& options, CommandContext& context) {
   InstallInterruptHandler();
-  const absl::Status status = Record(options, context);
+  const bool fusion = options.space == "fusion";
+  if (!fusion && (options.space != "tile" || options.cuts.has_value())) {
+    return context.Fail(kExitWrongUse, options.space == "tile"
+                                           ? "--cuts is for --space fusion"
+                                           : "--space takes tile or fusion here");
+  }
+  const absl::Status status = fusion ? RecordFusion(options, context) : Record(options, context);
   if (!status.ok()) return context.Fail(status);
   if (InterruptRequested()) {
     context.err << "interrupted; the same command goes on where this one stopped\n";
     return kExitInterrupted;
   }
+  if (fusion) return kExitDone;  // which said what it recorded
   absl::StatusOr<Recording> recording = Recording::Load(options.out);
   if (!recording.ok()) return context.Fail(recording.status());
   int64_t configs = 0;
@@ -164,9 +196,17 @@ void AddRecordCommand(CLI::App& app, CommandContext& context) {
   command->add_option("--backend", options->backend, "aot")->capture_default_str();
   command->add_option("--target", options->target, "v2, v3, v4, v5e, v5p, v6e or v7x")
       ->capture_default_str();
+  command
+      ->add_option("--space", options->space,
+                   "tile, or fusion: whole-program compilations under cuts of a program before "
+                   "optimisation, see docs/fusion.md")
+      ->capture_default_str();
   command->add_option("--out", options->out, "The recording")->required();
   AddNumber(*command, "--sample", options->sample, kCountRange,
-            "Tiles of each kernel [all of them]");
+            "Tiles of each kernel [all of them]; with --space fusion configurations of the program "
+            "[200]");
+  AddNumber(*command, "--cuts", options->cuts, kCutsRange,
+            "With --space fusion: all configurations of at most so many cuts");
   AddNumber(*command, "--seed", options->seed, kSeedRange, "Of the sample")->capture_default_str();
   AddNumber(*command, "--timeout-seconds", options->timeout_seconds, kTimeoutRange,
             "A compilation that takes longer has failed")

@@ -1,5 +1,6 @@
 #include "tuner/fusion_command.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "hardware/aot_backend.h"
 #include "hardware/atomic_file.h"
 #include "hardware/device_spec.h"
 #include "hardware/fusion_compiler.h"
@@ -19,19 +21,24 @@
 #include "hlo/fusion_inline.h"
 #include "hlo/printer.h"
 #include "nlohmann/json.hpp"
-#include "search/fusion_groups.h"
-#include "search/fusion_scorer.h"
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"
+#include "tuner/fusion_inspect.h"
+#include "tuner/fusion_joint.h"
 #include "tuner/fusion_render.h"
 #include "tuner/fusion_tuner.h"
 #include "tuner/interrupt.h"
+#include "tuner/models.h"
 #include "tuner/output_files.h"
 #include "tuner/printable.h"
 #include "tuner/run_tuning.h"
 
 namespace autotune {
 namespace {
+
+constexpr absl::Duration kProgramTimeout = absl::Minutes(30);
+// Of a kernel, tiles whose times are predicted before the budget is split.
+constexpr int64_t kTilesToPredict = 2000;
 
 class FusionCommand {
  public:
@@ -40,15 +47,23 @@ class FusionCommand {
 
   absl::Status Prepare();
   int Run();
-  const std::string& out() const { return out_; }
+  absl::StatusOr<int> RunJoint();
 
  private:
   absl::Status LoadGraph();
   absl::Status OpenCompiler();
   absl::Status OpenRecording();
   absl::StatusOr<std::variant<FusionCompilation, Failure>> Measure(const FusionDecision& decision);
-  FusionTunerOptions TunerOptions() const;
+  AotBackendOptions AotOptions() const;
+  FusionTunerOptions TunerOptions(int64_t budget) const;
+  absl::StatusOr<FusionTuning> Tune(int64_t budget);
   absl::Status Write(const FusionTuning& tuning) const;
+  absl::Status Show(const FusionTuning& tuning) const;
+  absl::StatusOr<double> TileGain();
+  int TuneTiles(int64_t budget);
+  absl::Status Confirm(const JointSplit& split, const FusionTuning& tuning, int64_t tiles_spent);
+  absl::Status WriteJoint(const JointSplit& split, const FusionTuning& tuning,
+                          const JointResult& result, int64_t tiles_spent) const;
 
   const TuneOptions& options_;
   const bool model_given_;
@@ -85,18 +100,22 @@ absl::Status FusionCommand::OpenRecording() {
     return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(
                                            "--space fusion replays one recording at a time"));
   }
-  absl::StatusOr<FusionRecording> recording = FusionRecording::Load(options_.recordings.front());
-  if (!recording.ok()) return WithExitCode(kExitBadInput, recording.status());
-  if (recording->origin().fingerprint != FusionFingerprint(*graph_)) {
-    return WithExitCode(kExitBadInput, absl::InvalidArgumentError(absl::StrCat(
-                                           options_.recordings.front(), " records ",
-                                           recording->origin().program, ", another program")));
-  }
+  absl::StatusOr<FusionRecording> recording = LoadFusionsOf(*graph_, options_.recordings.front());
+  if (!recording.ok()) return recording.status();
   recording_ = *std::move(recording);
   absl::StatusOr<DeviceSpec> device = FindDeviceSpec(recording_->origin().device);
   if (!device.ok()) return WithExitCode(kExitBadInput, device.status());
   device_ = *std::move(device);
   return absl::OkStatus();
+}
+
+AotBackendOptions FusionCommand::AotOptions() const {
+  AotBackendOptions aot;
+  aot.target = options_.target.empty() ? kAssumedTarget : options_.target;
+  // A whole program takes longer than the candidates that the option is about.
+  aot.timeout = std::max(absl::Seconds(options_.timeout_seconds), kProgramTimeout);
+  aot.jobs = static_cast<int>(std::max<int64_t>(1, options_.jobs));
+  return aot;
 }
 
 absl::Status FusionCommand::OpenCompiler() {
@@ -107,10 +126,7 @@ absl::Status FusionCommand::OpenCompiler() {
                             "fusion sweep, not with --backend ",
                             options_.backend)));
   }
-  AotBackendOptions aot;
-  aot.target = options_.target.empty() ? kAssumedTarget : options_.target;
-  aot.timeout = absl::Seconds(options_.timeout_seconds);
-  absl::StatusOr<std::unique_ptr<FusionCompiler>> compiler = FusionCompiler::Create(aot);
+  absl::StatusOr<std::unique_ptr<FusionCompiler>> compiler = FusionCompiler::Create(AotOptions());
   if (!compiler.ok()) return WithExitCode(kExitBroken, compiler.status());
   compiler_ = *std::move(compiler);
   device_ = compiler_->device();
@@ -155,17 +171,20 @@ absl::StatusOr<std::variant<FusionCompilation, Failure>> FusionCommand::Measure(
   return ReplayFusions(&*written)(decision);
 }
 
-FusionTunerOptions FusionCommand::TunerOptions() const {
+FusionTunerOptions FusionCommand::TunerOptions(int64_t budget) const {
   FusionTunerOptions tuning;
-  tuning.budget = options_.budget.value_or(kDefaultBudget);
-  if (options_.space == "tile+fusion") tuning.budget = (tuning.budget + 1) / 2;
+  tuning.budget = budget;
   tuning.strategy = options_.strategy;
   tuning.guide = options_.model == "none"                         ? FusionGuide::kNone
                  : model_given_ && options_.model == "analytical" ? FusionGuide::kAnalytical
                                                                   : FusionGuide::kLearned;
   tuning.top_k = options_.top_k;
   tuning.seed = options_.seed;
-  tuning.confirm = !recording_.has_value();
+  // Both spaces are confirmed together.
+  tuning.confirm = !recording_.has_value() && options_.space != "tile+fusion";
+  tuning.confirm_with = [this](const FusionDecision& decision) {
+    return compiler_->CompileWhole(*graph_, decision);
+  };
   if (recording_.has_value()) {
     for (const FusionEntry& entry : recording_->entries()) tuning.only.push_back(entry.decision);
   }
@@ -200,56 +219,147 @@ absl::Status FusionCommand::Write(const FusionTuning& tuning) const {
   return status;
 }
 
-int FusionCommand::Run() {
-  const FusionTunerOptions tuner_options = TunerOptions();
+absl::StatusOr<FusionTuning> FusionCommand::Tune(int64_t budget) {
+  const FusionTunerOptions tuner_options = TunerOptions(budget);
   absl::StatusOr<FusionTuning> tuning = TuneFusion(
       *graph_, std::string(graph_->module().name()), *device_,
       [this](const FusionDecision& decision) { return Measure(decision); }, tuner_options);
   if (!tuning.ok()) {
     const bool bad = absl::IsFailedPrecondition(tuning.status());
-    return context_.Fail(WithExitCode(bad ? kExitBadInput : kExitBroken, tuning.status()));
+    return WithExitCode(bad ? kExitBadInput : kExitBroken, tuning.status());
   }
   tuning->recording.set_versions(recording_.has_value() ? recording_->origin().versions
                                                         : compiler_->version());
-  if (absl::Status status = Write(*tuning); !status.ok()) {
-    return context_.Fail(WithExitCode(kExitBroken, status));
+  return tuning;
+}
+
+absl::Status FusionCommand::Show(const FusionTuning& tuning) const {
+  if (absl::Status status = Write(tuning); !status.ok()) {
+    return WithExitCode(kExitBroken, status);
   }
   if (options_.json) {
-    context_.out << DumpJson(FusionTuningJson(*graph_, *tuning, device_->name)) << "\n";
+    context_.out << DumpJson(FusionTuningJson(*graph_, tuning, device_->name)) << "\n";
   } else {
-    context_.out << PrintableText(FusionTuningText(*graph_, *tuning, device_->name))
+    context_.out << PrintableText(FusionTuningText(*graph_, tuning, device_->name))
                  << PrintableText(
                         absl::StrCat("Written to ", out_, ": best.json, tuned.hlo, report.json",
                                      recording_.has_value() ? "" : ", fusion.jsonl", "\n"));
   }
   context_.out.flush();
+  return absl::OkStatus();
+}
+
+int FusionCommand::Run() {
+  const absl::StatusOr<FusionTuning> tuning = Tune(options_.budget.value_or(kDefaultBudget));
+  if (!tuning.ok()) return context_.Fail(tuning.status());
+  if (absl::Status status = Show(*tuning); !status.ok()) return context_.Fail(status);
   return tuning->stopped ? kExitInterrupted : kExitDone;
 }
 
-// The tiles of the kernels of the program that fusion tuning wrote, and both results in one file.
-int TuneTilesOf(const std::string& out, TuneOptions options, CommandContext& context) {
-  const std::string fusion_best = absl::StrCat(out, "/best.json");
-  absl::StatusOr<std::string> fusion_text = ReadWholeFile(fusion_best);
-  if (!fusion_text.ok()) return context.Fail(WithExitCode(kExitBroken, fusion_text.status()));
-  options.program = absl::StrCat(out, "/tuned.hlo");
-  options.out = absl::StrCat(out, "/tiles");
+// Both spaces: a tenth of the budget goes to fusion, then both gains are predicted and the rest is
+// split by them; fusion goes on where it was; the tiles of the kernels of what it chose follow; the
+// whole is compiled at the end.
+absl::StatusOr<int> FusionCommand::RunJoint() {
+  const int64_t budget = options_.budget.value_or(kDefaultBudget);
+  const int64_t probe = std::max<int64_t>(2, budget / 10);
+  absl::StatusOr<FusionTuning> tuning = Tune(probe);
+  if (!tuning.ok()) return tuning.status();
+  absl::StatusOr<double> tile_gain = TileGain();
+  if (!tile_gain.ok()) return tile_gain.status();
+  const JointSplit split = SplitJointBudget(budget, probe, tuning->predicted_gain, *tile_gain);
+  if (!tuning->stopped && split.fusion > probe) {
+    tuning = Tune(split.fusion);
+    if (!tuning.ok()) return tuning.status();
+  }
+  if (absl::Status status = Show(*tuning); !status.ok()) return status;
+  if (tuning->stopped) return static_cast<int>(kExitInterrupted);
+  // What fusion did not need goes to the tiles.
+  const int64_t tiles = split.tiles + split.fusion - tuning->compilations;
+  const int code = TuneTiles(tiles);
+  if (code != kExitDone) return code;
+  absl::Status confirmed = Confirm(split, *tuning, tiles);
+  if (!confirmed.ok()) return confirmed;
+  return code;
+}
+
+// What the analytical model expects of other tiles in the default program.
+absl::StatusOr<double> FusionCommand::TileGain() {
+  if (compiler_->last_program() == nullptr) {
+    absl::StatusOr<std::variant<FusionCompilation, Failure>> compiled =
+        compiler_->CompileWhole(*graph_, {});
+    if (!compiled.ok()) return WithExitCode(kExitBroken, compiled.status());
+  }
+  const std::shared_ptr<const HloModule> program = compiler_->last_program();
+  absl::StatusOr<std::shared_ptr<CostModel>> model =
+      CreateModel("analytical", device_->name, TimeSource::kEstimate);
+  if (!model.ok()) return model.status();
+  return program == nullptr ? 0.0 : PredictedTileGain(*program, *device_, **model, kTilesToPredict);
+}
+
+// The tiles of the kernels of tuned.hlo: a run of its own in OUT/tiles.
+int FusionCommand::TuneTiles(int64_t budget) {
+  TuneOptions options = options_;
+  options.program = absl::StrCat(out_, "/tuned.hlo");
+  options.out = absl::StrCat(out_, "/tiles");
   options.space = "tile";
   options.backend = "aot";
-  const int64_t budget = options.budget.value_or(kDefaultBudget);
-  options.budget = budget - (budget + 1) / 2;
-  const int code = RunTuning(options, {"--space", "--backend", "--out", "--budget"}, context);
-  if (code != kExitDone) return code;
-  const std::string tile_path = absl::StrCat(options.out, "/best.json");
-  absl::StatusOr<std::string> tile_text = ReadWholeFile(tile_path);
-  if (!tile_text.ok()) return context.Fail(WithExitCode(kExitBroken, tile_text.status()));
-  absl::StatusOr<BestConfig> best = BestConfig::Parse(*fusion_text, fusion_best);
-  absl::StatusOr<BestConfig> tiles = BestConfig::Parse(*tile_text, tile_path);
-  if (!best.ok()) return context.Fail(WithExitCode(kExitBroken, best.status()));
-  if (!tiles.ok()) return context.Fail(WithExitCode(kExitBroken, tiles.status()));
-  best->kernels.insert(best->kernels.end(), tiles->kernels.begin(), tiles->kernels.end());
-  const absl::Status written =
-      WriteFileAtomically(fusion_best, absl::StrCat(DumpJson(best->ToJson()), "\n"));
-  return written.ok() ? code : context.Fail(WithExitCode(kExitBroken, written));
+  options.budget = budget;
+  if (options.target.empty()) options.target = kAssumedTarget;
+  return RunTuning(options, {"--space", "--backend", "--out", "--budget", "--target"}, context_);
+}
+
+absl::Status FusionCommand::Confirm(const JointSplit& split, const FusionTuning& tuning,
+                                    int64_t tiles_spent) {
+  const std::string tile_path = absl::StrCat(out_, "/tiles/best.json");
+  absl::StatusOr<std::string> text = ReadWholeFile(tile_path);
+  if (!text.ok()) return WithExitCode(kExitBroken, text.status());
+  absl::StatusOr<BestConfig> tiles = BestConfig::Parse(*text, tile_path);
+  if (!tiles.ok()) return WithExitCode(kExitBroken, tiles.status());
+  const FusionDecision& cuts = tuning.Chosen().decision;
+  absl::StatusOr<std::variant<FusionCompilation, Failure>> fused =
+      compiler_->CompileWhole(*graph_, cuts);
+  if (!fused.ok()) return WithExitCode(kExitBroken, fused.status());
+  const FusionCompilation* compiled = std::get_if<FusionCompilation>(&*fused);
+  absl::StatusOr<std::unique_ptr<HloModule>> program = ApplyFusion(*graph_, cuts);
+  if (!program.ok()) return WithExitCode(kExitBroken, program.status());
+  if (compiled == nullptr) {
+    return WithExitCode(kExitBroken,
+                        absl::InternalError("the chosen program does not compile a second time"));
+  }
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = AotBackend::Create(AotOptions());
+  if (!backend.ok()) return WithExitCode(kExitBroken, backend.status());
+  absl::StatusOr<JointResult> result = ConfirmJoint(
+      *compiler_, **backend, **program, tuning.base.total, *compiled, *tiles, split.confirm - 1);
+  if (!result.ok()) return WithExitCode(kExitBroken, result.status());
+  ++result->compilations;
+  return WriteJoint(split, tuning, *result, tiles_spent);
+}
+
+absl::Status FusionCommand::WriteJoint(const JointSplit& split, const FusionTuning& tuning,
+                                       const JointResult& result, int64_t tiles_spent) const {
+  BestConfig best =
+      FusionBestConfig(*graph_, tuning, options_.program, device_->name, compiler_->version());
+  best.kernels.insert(best.kernels.end(), result.best.kernels.begin(), result.best.kernels.end());
+  // What is unsettled is a candidate; the default stays chosen.
+  const std::string name = result.unsettled ? "candidate" : "best";
+  absl::Status status = WriteFileAtomically(absl::StrCat(out_, "/", name, ".json"),
+                                            absl::StrCat(DumpJson(best.ToJson()), "\n"));
+  status.Update(
+      WriteFileAtomically(absl::StrCat(out_, "/", result.unsettled ? "candidate" : "tuned", ".hlo"),
+                          PrintHlo(*result.program)));
+  if (result.unsettled) {
+    FusionTuning none = tuning;
+    none.fastest = none.base;
+    none.unsettled = false;
+    status.Update(Write(none));
+  }
+  const int64_t fusion_spent = tuning.compilations;
+  status.Update(WriteFileAtomically(
+      absl::StrCat(out_, "/joint.json"),
+      absl::StrCat(DumpJson(JointJson(split, result, fusion_spent, tiles_spent)), "\n")));
+  if (!status.ok()) return WithExitCode(kExitBroken, status);
+  context_.out << PrintableText(JointText(split, result, fusion_spent, tiles_spent)) << std::flush;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -259,29 +369,14 @@ int RunFusionTuning(const TuneOptions& options, const std::set<std::string>& giv
   const bool joint = options.space == "tile+fusion";
   if (joint && (options.json || !options.recordings.empty())) {
     return context.Fail(kExitWrongUse,
-                        "--space tile+fusion works live and without --json: for each of its halves "
-                        "there is a report.json");
+                        "--space tile+fusion works live and without --json: OUT/joint.json, and a "
+                        "report.json for each of its halves, hold the results");
   }
   FusionCommand command(options, given.contains("--model"), context);
   if (absl::Status status = command.Prepare(); !status.ok()) return context.Fail(status);
-  const int code = command.Run();
-  return joint && code == kExitDone ? TuneTilesOf(command.out(), options, context) : code;
-}
-
-int RunFusionInspection(const Program& program, const std::string& target, int64_t limit, bool dot,
-                        CommandContext& context) {
-  absl::StatusOr<DeviceSpec> device = FindDeviceSpec(target.empty() ? kAssumedTarget : target);
-  if (!device.ok()) return context.Fail(WithExitCode(kExitWrongUse, device.status()));
-  if (program.module == nullptr) {
-    return context.Fail(kExitBadInput, "--fusion needs a program, not a recording of kernels");
-  }
-  absl::StatusOr<FusionGraph> graph = InlinedFusionGraph(*program.module);
-  if (!graph.ok()) return context.Fail(WithExitCode(kExitBadInput, graph.status()));
-  // A program with barriers of its own shows its groups as they are.
-  const FusionScorer scorer(&*graph, PredictOutline(*graph), *device);
-  context.out << PrintableText(dot ? FusionGroupsDot(*graph, scorer, {})
-                                   : FusionGroupsText(*graph, scorer, {}, limit));
-  return kExitDone;
+  if (!joint) return command.Run();
+  const absl::StatusOr<int> code = command.RunJoint();
+  return code.ok() ? *code : context.Fail(code.status());
 }
 
 }  // namespace autotune

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "tuner/commands.h"
-#include "tuner/program.h"
 #include "tuner/tune_options.h"
 
 namespace autotune {
@@ -23,10 +22,6 @@ namespace autotune {
 // GivenOptions.
 int RunFusionTuning(const TuneOptions& options, const std::set<std::string>& given,
                     CommandContext& context);
-
-// `autotune inspect --fusion`: the groups that are expected, as text, or as a Graphviz graph.
-int RunFusionInspection(const Program& program, const std::string& target, int64_t limit, bool dot,
-                        CommandContext& context);
 
 }  // namespace autotune
 

@@ -66,6 +66,23 @@ double EffectOf(const FusionScorer& scorer, const FusionDecision& decision, int6
   return std::exp(scores[1] - scores[0]) - 1;
 }
 
+// What all that is known says of cutting, or joining, one edge more.
+std::string Effects(const FusionScorer& scorer, const FusionDecision& decision, int64_t edge,
+                    const FusionEvidence& evidence) {
+  std::string text = Percent(EffectOf(scorer, decision, edge));
+  if (evidence.refitted != nullptr) {
+    absl::StrAppend(&text, "  refitted ", Percent(EffectOf(*evidence.refitted, decision, edge)));
+  }
+  if (evidence.recording == nullptr || !decision.cuts.empty()) return text;
+  const FusionEntry* base = evidence.recording->Find({});
+  const FusionEntry* cut = evidence.recording->Find(FusionDecision{{edge}});
+  if (base == nullptr || cut == nullptr || base->failure || cut->failure) return text;
+  const FusionTimes change = CompareFusions(cut->total, base->total).change;
+  absl::StrAppend(&text, "  compiled ", Percent(change.schedule), ", bundles ",
+                  Percent(change.bundles), ", compiler ", Percent(change.compiler));
+  return text;
+}
+
 }  // namespace
 
 std::string EdgeName(const FusionGraph& graph, int64_t edge) {
@@ -163,15 +180,19 @@ BestConfig FusionBestConfig(const FusionGraph& graph, const FusionTuning& tuning
 }
 
 std::string FusionGroupsText(const FusionGraph& graph, const FusionScorer& scorer,
-                             const FusionDecision& decision, int64_t limit) {
-  std::vector<FusionScorer::Group> groups = scorer.GroupsUnder(Config(decision));
+                             const FusionDecision& decision, int64_t limit,
+                             const FusionEvidence& evidence) {
+  // The refitted model knows more of the times.
+  const FusionScorer& times = evidence.refitted != nullptr ? *evidence.refitted : scorer;
+  std::vector<FusionScorer::Group> groups = times.GroupsUnder(Config(decision));
   std::stable_sort(groups.begin(), groups.end(),
                    [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   double total = 0;
   for (const FusionScorer::Group& group : groups) total += group.seconds;
-  std::string text =
-      absl::StrFormat("%d fusible edges, %d groups expected, %s by the analytical model\n",
-                      graph.edge_count(), groups.size(), FormatSeconds(total));
+  std::string text = absl::StrFormat(
+      "%d fusible edges, %d groups %s, %s by %s\n", graph.edge_count(), groups.size(),
+      evidence.recording != nullptr ? "realised" : "expected", FormatSeconds(total),
+      evidence.refitted != nullptr ? "what was compiled" : "the analytical model");
   if (limit > 0 && static_cast<int64_t>(groups.size()) > limit) {
     groups.resize(static_cast<size_t>(limit));
   }
@@ -183,10 +204,14 @@ std::string FusionGroupsText(const FusionGraph& graph, const FusionScorer& score
                     absl::StrJoin(names, " "), "\n");
     for (int64_t edge : InnerEdges(graph, group, decision)) {
       absl::StrAppend(&text, "    cut ", edge, "  ", EdgeName(graph, edge), "  ",
-                      Percent(EffectOf(scorer, decision, edge)), "\n");
+                      Effects(scorer, decision, edge, evidence), "\n");
     }
   }
-  return text;
+  for (int64_t edge : decision.cuts) {
+    absl::StrAppend(&text, "\njoin ", edge, "  ", EdgeName(graph, edge), "  ",
+                    Effects(scorer, decision, edge, evidence));
+  }
+  return decision.cuts.empty() ? text : text + "\n";
 }
 
 std::string FusionGroupsDot(const FusionGraph& graph, const FusionScorer& scorer,

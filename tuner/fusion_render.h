@@ -28,13 +28,21 @@ BestConfig FusionBestConfig(const FusionGraph& graph, const FusionTuning& tuning
                             const std::string& program_path, const std::string& device,
                             const std::string& versions);
 
-// The groups that are expected under a decision, dearest first, with what each cut within them
-// would save or cost by the model; at most `limit` groups (0: all).
-std::string FusionGroupsText(const FusionGraph& graph, const FusionScorer& scorer,
-                             const FusionDecision& decision, int64_t limit);
+// What else there is to say of cuts beside the model's view. All may be null.
+struct FusionEvidence {
+  const FusionScorer* refitted = nullptr;      // to what was compiled
+  const FusionRecording* recording = nullptr;  // of the graph
+};
 
-// The same as a Graphviz graph: operations as nodes, groups as clusters coloured by their share of
-// the time, cut edges dashed.
+// The groups that are expected under a decision, dearest first, with what each cut within them
+// would save or cost by the model, by the refitted one, and by the three estimates where that cut
+// alone was compiled; what joining each edge would that is cut; at most `limit` groups (0: all).
+std::string FusionGroupsText(const FusionGraph& graph, const FusionScorer& scorer,
+                             const FusionDecision& decision, int64_t limit,
+                             const FusionEvidence& evidence = {});
+
+// The groups as a Graphviz graph: operations as nodes, groups as clusters coloured by their share
+// of the time, cut edges dashed.
 std::string FusionGroupsDot(const FusionGraph& graph, const FusionScorer& scorer,
                             const FusionDecision& decision);
 

@@ -9,10 +9,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "hardware/fusion_foresight.h"
 #include "search/builtin.h"
 #include "search/fusion_scorer.h"
 #include "search/fusion_space.h"
 #include "search/recorded_space.h"
+#include "search/search_strategy.h"
 
 namespace autotune {
 namespace {
@@ -30,6 +32,7 @@ class Session {
         device_(device),
         measure_(measure),
         options_(options),
+        foresight_(&graph),
         result_{.recording = FusionRecording(std::move(origin))} {}
 
   absl::StatusOr<FusionTuning> Run() {
@@ -54,7 +57,7 @@ class Session {
           std::string(FailureKindName((*base)->failure->kind)), "): ", (*base)->failure->message));
     }
     result_.base = **base;
-    const FusionOutline& outline = outlines_.front();
+    const FusionOutline& outline = foresight_.outline(0);
     std::vector<int64_t> edges;
     for (int64_t i = 0; i < graph_.edge_count(); ++i) {
       if (outline.fused[static_cast<size_t>(i)]) edges.push_back(i);
@@ -84,9 +87,8 @@ class Session {
     ++result_.compilations;
     result_.recording.Add(decision, *answer);
     const FusionEntry& entry = recording().entries().back();
-    outlines_.emplace_back();
+    foresight_.Update(recording());
     if (!entry.failure.has_value()) {
-      outlines_.back() = OutlineOf(graph_, recording().GroupingOf(entry));
       if (!groupings_.insert(entry.key).second) ++result_.repeated;
       const double before =
           result_.best_so_far.empty() ? entry.total.schedule : result_.best_so_far.back();
@@ -100,19 +102,8 @@ class Session {
 
   // The entry whose grouping the decision is bound to realise; null if that is open.
   const FusionEntry* Foresee(const FusionDecision& decision) const {
-    for (size_t i = 0; i < recording().entries().size(); ++i) {
-      const FusionEntry& entry = recording().entries()[i];
-      const std::vector<int64_t>& known = entry.decision.cuts;
-      if (entry.failure.has_value() ||
-          !std::includes(decision.cuts.begin(), decision.cuts.end(), known.begin(), known.end())) {
-        continue;
-      }
-      const bool changes =
-          std::any_of(decision.cuts.begin(), decision.cuts.end(),
-                      [&](int64_t cut) { return outlines_[i].fused[static_cast<size_t>(cut)]; });
-      if (!changes) return &entry;
-    }
-    return nullptr;
+    const std::optional<size_t> index = foresight_.Foresee(decision);
+    return index.has_value() ? &recording().entries()[*index] : nullptr;
   }
 
   void Teach(const FusionEntry& entry) {
@@ -174,14 +165,35 @@ class Session {
       }
       (*strategy)->Observe(observations);
     }
+    PredictGain(**strategy);
     return absl::OkStatus();
   }
 
+  void PredictGain(SearchStrategy& strategy) {
+    if (scorer_ == nullptr) return;
+    const std::vector<Config> next = strategy.Propose(1);
+    if (next.empty()) return;
+    const Config configs[] = {Config(Fastest().decision), next.front()};
+    const std::vector<double> scores = scorer_->Score(configs);
+    result_.predicted_gain = std::max(0.0, 1 - std::exp(scores[1] - scores[0]));
+  }
+
+  // By the primary estimate.
+  const FusionEntry& Fastest() const {
+    const FusionEntry* fastest = &recording().entries().front();
+    for (const FusionEntry& entry : recording().entries()) {
+      if (!entry.failure.has_value() && entry.total.schedule < fastest->total.schedule) {
+        fastest = &entry;
+      }
+    }
+    return *fastest;
+  }
+
   absl::Status Conclude() {
-    result_.fastest = result_.agreed = result_.base;
+    result_.fastest = Fastest();
+    result_.agreed = result_.base;
     for (const FusionEntry& entry : recording().entries()) {
       if (entry.failure.has_value()) continue;
-      if (entry.total.schedule < result_.fastest.total.schedule) result_.fastest = entry;
       const FusionComparison comparison = CompareFusions(entry.total, result_.base.total);
       if (comparison.agree && comparison.change.schedule < 0 &&
           entry.total.schedule < result_.agreed.total.schedule) {
@@ -192,8 +204,9 @@ class Session {
     result_.unsettled = !result_.fastest.decision.cuts.empty() && !result_.comparison.agree;
     result_.groupings = static_cast<int64_t>(groupings_.size());
     if (!options_.confirm || result_.compilations >= options_.budget) return absl::OkStatus();
+    const FusionMeasure& measure = options_.confirm_with ? options_.confirm_with : measure_;
     absl::StatusOr<std::variant<FusionCompilation, Failure>> again =
-        measure_(result_.fastest.decision);
+        measure(result_.fastest.decision);
     if (!again.ok()) return again.status();
     ++result_.compilations;
     const FusionCompilation* compiled = std::get_if<FusionCompilation>(&*again);
@@ -207,8 +220,8 @@ class Session {
   const DeviceSpec& device_;
   const FusionMeasure& measure_;
   const FusionTunerOptions& options_;
+  FusionForesight foresight_;
   FusionTuning result_;
-  std::vector<FusionOutline> outlines_;  // beside the recording's entries
   std::set<std::string> groupings_;
   std::unique_ptr<SearchSpace> space_;
   std::unique_ptr<FusionScorer> scorer_;

@@ -32,8 +32,9 @@ struct FusionTunerOptions {
   FusionGuide guide = FusionGuide::kLearned;
   int64_t top_k = 4;
   uint64_t seed = 0;
-  // Compile the winner once more at the end.
+  // Compile the winner once more at the end, with this where it is set.
   bool confirm = true;
+  FusionMeasure confirm_with;
   // Only these are proposed, where not empty: what a recording holds.
   std::vector<FusionDecision> only;
   // Called after each compilation; false stops the run.
@@ -71,6 +72,9 @@ struct FusionTuning {
   // Compilations that turned out to realise a grouping that was known.
   int64_t repeated = 0;
   int64_t groupings = 0;  // distinct ones
+  // What the model expects of the next configuration that it would compile: the share of the
+  // fastest's time that it saves; 0 without a model, or if nothing is left.
+  double predicted_gain = 0;
   // The primary estimate of the fastest after each compilation.
   std::vector<double> best_so_far;
   bool stopped = false;
@@ -81,7 +85,7 @@ struct FusionTuning {
 // a grouping realise the same together with cuts of edges that it does not fuse.
 //
 // The same options, graph and answers give the same run. Errors of `measure` are passed on;
-// FailedPrecondition if the default does not compile.
+// FailedPrecondition if the default does not compile. A larger budget takes the same course first.
 absl::StatusOr<FusionTuning> TuneFusion(const FusionGraph& graph, const std::string& program_name,
                                         const DeviceSpec& device, const FusionMeasure& measure,
                                         const FusionTunerOptions& options);

@@ -60,7 +60,7 @@ int64_t EdgeOf(const FusionGraph& graph, const std::string& producer, const std:
 
 // What is new is emitted alone, and the sum is what compiling the whole program gives.
 TEST(HloPhaseTest, KernelsAloneTakeTheTimesOfTheWhole) {
-  if (!FindLibtpu().ok()) GTEST_SKIP() << "libtpu is not installed";
+  if (!HasPjrtSupport() || !FindLibtpu().ok()) GTEST_SKIP() << "libtpu is not installed";
   auto compiler = FusionCompiler::Create({.target = "v3"});
   ASSERT_TRUE(compiler.ok()) << compiler.status();
   auto module = ParseHloText(Layers());

@@ -188,6 +188,37 @@ TEST(FusionRenderTest, GroupsAsTextAndGraph) {
   EXPECT_EQ(std::count(dot.begin(), dot.end(), '{'), std::count(dot.begin(), dot.end(), '}'));
 }
 
+// A larger budget goes on where a smaller one ended.
+TEST(FusionTunerTest, TheCourseDoesNotDependOnTheBudget) {
+  const FusionGraph graph = Graph();
+  FakeCompiler compiler(&graph, false);
+  const FusionTuning small = Tune(graph, compiler, {.budget = 6, .seed = 5, .confirm = false});
+  const FusionTuning large = Tune(graph, compiler, {.budget = 14, .seed = 5, .confirm = false});
+  ASSERT_EQ(small.recording.entries().size(), 6);
+  ASSERT_GE(large.recording.entries().size(), 6);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(small.recording.entries()[i].decision, large.recording.entries()[i].decision);
+  }
+  EXPECT_GE(small.predicted_gain, 0);
+  EXPECT_LE(small.predicted_gain, 1);
+}
+
+TEST(FusionTunerTest, TheWinnerIsConfirmedWithWhatIsGivenForIt) {
+  const FusionGraph graph = Graph();
+  FakeCompiler compiler(&graph, false);
+  int asked = 0;
+  FusionTunerOptions options{.budget = 20, .seed = 1};
+  options.confirm_with = [&](const FusionDecision& decision) {
+    ++asked;
+    auto answer = compiler.Measure()(decision);
+    std::get<FusionCompilation>(*answer).total.schedule *= 1.1;
+    return answer;
+  };
+  const FusionTuning tuning = Tune(graph, compiler, options);
+  EXPECT_EQ(asked, 1);
+  EXPECT_FALSE(tuning.confirmed);  // the whole program takes longer than its kernels promised
+}
+
 // The bar of the MLP block on its enumeration: budget 60 reaches the best within 0.5 %.
 class MlpBlockTest : public ::testing::TestWithParam<const char*> {};
 
