@@ -66,7 +66,8 @@ proto::DeviceReply PjrtSession::Describe() const {
 absl::StatusOr<proto::DeviceCompileReply> PjrtSession::Compile(
     const proto::DeviceCompileRequest& request) const {
   absl::StatusOr<std::unique_ptr<PjrtExecutable>> executable = client_->Compile(
-      PjrtProgram{request.program(), request.format()}, SingleDeviceCompileOptions());
+      PjrtProgram{request.program(), request.format()},
+      request.compile_options().empty() ? SingleDeviceCompileOptions() : request.compile_options());
   if (!executable.ok()) return executable.status();
   proto::DeviceCompileReply reply;
   reply.set_compile_seconds((*executable)->compile_seconds());
