@@ -89,6 +89,24 @@ absl::Status StatusOf(const Failure& failure) {
   }
 }
 
+proto::WorkerRequest CompileRequest(const std::string& code, const StableHloImporter& importer,
+                                    const std::string& folder) {
+  proto::WorkerRequest request;
+  const auto fill = [&](auto* compile) {
+    compile->set_plugin(importer.plugin);
+    compile->set_program(code);
+    compile->set_format("mlir");
+    compile->set_compile_options(DumpingOptions(folder));
+  };
+  if (importer.topology.empty()) {
+    fill(request.mutable_device_compile());
+  } else {
+    fill(request.mutable_aot_compile());
+    request.mutable_aot_compile()->set_topology(importer.topology);
+  }
+  return request;
+}
+
 // Compiles in a worker. What is wrong with the code, or with the process, or OK.
 absl::Status CompileInWorker(const std::string& code, const StableHloImporter& importer,
                              const std::string& folder) {
@@ -99,13 +117,7 @@ absl::Status CompileInWorker(const std::string& code, const StableHloImporter& i
                          {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"}};
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
   if (!worker.ok()) return worker.status();
-  proto::WorkerRequest request;
-  proto::AotCompileRequest& compile = *request.mutable_aot_compile();
-  compile.set_plugin(importer.plugin);
-  compile.set_topology(importer.topology);
-  compile.set_program(code);
-  compile.set_format("mlir");
-  compile.set_compile_options(DumpingOptions(folder));
+  const proto::WorkerRequest request = CompileRequest(code, importer, folder);
   const std::variant<std::string, Failure> answer =
       (*worker)->Call(request.SerializeAsString(), importer.timeout);
   if (const Failure* failure = std::get_if<Failure>(&answer)) return StatusOf(*failure);
@@ -120,23 +132,25 @@ absl::Status CompileInWorker(const std::string& code, const StableHloImporter& i
 
 }  // namespace
 
-absl::StatusOr<StableHloImporter> FindStableHloImporter() {
+absl::StatusOr<std::vector<StableHloImporter>> FindStableHloImporters() {
   if (!HasPjrtSupport()) {
     return absl::UnimplementedError("this program was built without PJRT: ./autotune --with aot");
   }
-  StableHloImporter importer;
-  absl::StatusOr<std::string> plugin = FindLibtpu();
-  if (!plugin.ok()) return plugin.status();
-  importer.plugin = *std::move(plugin);
   absl::StatusOr<std::string> worker = FindWorkerProgram();
   if (!worker.ok()) return worker.status();
-  importer.worker = *std::move(worker);
-  const absl::StatusOr<DeviceSpec> device = FindDeviceSpec(kDevice);
-  if (!device.ok()) return device.status();
-  absl::StatusOr<std::string> topology = AotTopology(*device);
-  if (!topology.ok()) return topology.status();
-  importer.topology = *std::move(topology);
-  return importer;
+  std::vector<StableHloImporter> importers;
+  const absl::StatusOr<std::string> libtpu = FindLibtpu();
+  if (libtpu.ok()) {
+    const absl::StatusOr<DeviceSpec> device = FindDeviceSpec(kDevice);
+    if (!device.ok()) return device.status();
+    absl::StatusOr<std::string> topology = AotTopology(*device);
+    if (!topology.ok()) return topology.status();
+    importers.push_back({.plugin = *libtpu, .worker = *worker, .topology = *std::move(topology)});
+  }
+  const absl::StatusOr<std::string> cpu = FindCpuPlugin();
+  if (cpu.ok()) importers.push_back({.plugin = *cpu, .worker = *worker, .topology = ""});
+  if (importers.empty()) return libtpu.status();
+  return importers;
 }
 
 absl::StatusOr<std::unique_ptr<HloModule>> ImportStableHlo(const std::string& code,
@@ -147,6 +161,17 @@ absl::StatusOr<std::unique_ptr<HloModule>> ImportStableHlo(const std::string& co
   absl::StatusOr<std::unique_ptr<HloModule>> module = ReadDump((*folder)->path());
   if (module.ok() || compiled.ok()) return module;
   return compiled;
+}
+
+absl::StatusOr<std::unique_ptr<HloModule>> ImportStableHlo(const std::string& code) {
+  const absl::StatusOr<std::vector<StableHloImporter>> importers = FindStableHloImporters();
+  if (!importers.ok()) return importers.status();
+  absl::StatusOr<std::unique_ptr<HloModule>> module = absl::NotFoundError("");
+  for (const StableHloImporter& importer : *importers) {
+    module = ImportStableHlo(code, importer);
+    if (module.status().code() != absl::StatusCode::kUnavailable) break;
+  }
+  return module;
 }
 
 }  // namespace autotune

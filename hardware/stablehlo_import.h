@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -12,15 +13,16 @@ namespace autotune {
 
 // What turns StableHLO into HLO: the compiler behind a PJRT plugin.
 struct StableHloImporter {
-  std::string plugin;    // path of the plugin
-  std::string worker;    // path of autotune-worker
-  std::string topology;  // what to compile for, by the plugin's name: "v5e:2x2"
+  std::string plugin;  // path of the plugin
+  std::string worker;  // path of autotune-worker
+  // What to compile for, by the plugin's name: "v5e:2x2"; empty for the device behind the plugin.
+  std::string topology;
   absl::Duration timeout = absl::Minutes(5);
 };
 
-// The importer of this machine: libtpu, which needs no TPU for this. NotFound, saying how to get
-// it, or Unimplemented where this program was built without PJRT.
-absl::StatusOr<StableHloImporter> FindStableHloImporter();
+// The importers of this machine, best first: libtpu, which needs no TPU for this, and a CPU plugin.
+// NotFound, saying how to get one, or Unimplemented where this program was built without PJRT.
+absl::StatusOr<std::vector<StableHloImporter>> FindStableHloImporters();
 
 // The program before optimisation, constants in full, for StableHLO as text or bytecode. It is
 // compiled in a process of its own, and what the compiler writes of its input is read, so that an
@@ -29,6 +31,9 @@ absl::StatusOr<StableHloImporter> FindStableHloImporter();
 // to its end without an answer. Thread-safe.
 absl::StatusOr<std::unique_ptr<HloModule>> ImportStableHlo(const std::string& code,
                                                            const StableHloImporter& importer);
+
+// The same with the first importer of this machine whose process comes up.
+absl::StatusOr<std::unique_ptr<HloModule>> ImportStableHlo(const std::string& code);
 
 }  // namespace autotune
 

@@ -29,7 +29,7 @@ using nlohmann::json;
 constexpr char kExamples[] = R"(
 Examples:
   autotune check program.hlo other.hlo.pb
-  autotune check dump_dir/ 'more/*after_optimizations*'
+  autotune check dump_dir/ 'more/*after_optimizations*' exported.mlir
   jax_program | autotune check -
 
 One line for each file: "ok" with its form and size, or "bad" with position and reason. Recordings are
@@ -189,7 +189,7 @@ void AddCheckCommand(CLI::App& app, CommandContext& context) {
       ->required();
   command
       ->add_option("--format", options->format,
-                   "auto, hlo, pb, hloproto, snapshot, hlo_with_config or pbtxt")
+                   "auto, hlo, pb, hloproto, snapshot, hlo_with_config, pbtxt or stablehlo")
       ->capture_default_str();
   command->add_flag("--keep-unknown", options->keep_unknown,
                     "Accept attributes and opcodes of a newer XLA");

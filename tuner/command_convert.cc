@@ -23,7 +23,8 @@ Examples:
   autotune convert module_0001.hlo.pb --to hlo --out -
 
 Forms: hlo (text), pb (HloModuleProto), hloproto (HloProto), pbtxt (protobuf text). The form of the
-input is told from its content; --format forces one.)";
+input is told from its content; --format forces one. StableHLO (MLIR) is imported by a PJRT plugin
+where there is one (./autotune --with aot).)";
 
 struct ConvertOptions {
   std::string input;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "hardware/stablehlo_import.h"
 #include "hlo/read_file.h"
 #include "hlo/verifier.h"
 #include "tuner/command_status.h"
@@ -89,6 +91,20 @@ std::string CutOffHint(absl::string_view content) {
       FormatCount(static_cast<int64_t>(there)), " are there");
 }
 
+absl::StatusOr<ReadModuleResult> ReadStableHlo(const std::string& content,
+                                               const std::string& name) {
+  absl::StatusOr<std::unique_ptr<HloModule>> module = ImportStableHlo(content);
+  if (module.ok()) return ReadModuleResult{*std::move(module), HloFormat::kStableHlo};
+  const std::string message(module.status().message());
+  if (module.status().code() != absl::StatusCode::kNotFound &&
+      module.status().code() != absl::StatusCode::kUnimplemented) {
+    return absl::Status(module.status().code(), absl::StrCat(name, ": ", message));
+  }
+  const absl::Status advice = ReadModule(content, name, {.format = HloFormat::kStableHlo}).status();
+  return absl::InvalidArgumentError(
+      absl::StrCat(std::string(advice.message()), "\n  No plugin can import it here: ", message));
+}
+
 }  // namespace
 
 std::string InputName(const std::string& path) { return path == "-" ? "<stdin>" : path; }
@@ -103,9 +119,13 @@ absl::StatusOr<ReadModuleResult> ReadVerifiedModule(std::string content, const s
   if (content.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(name, ": the file is empty"));
   }
+  const bool stablehlo =
+      (options.format == HloFormat::kAuto ? DetectHloFormat(content) : options.format) ==
+      HloFormat::kStableHlo;
   const std::string hint = CutOffHint(content);
   std::string text = content;  // ReadModule keeps the other copy
-  absl::StatusOr<ReadModuleResult> read = ReadModule(std::move(content), name, options);
+  absl::StatusOr<ReadModuleResult> read =
+      stablehlo ? ReadStableHlo(content, name) : ReadModule(std::move(content), name, options);
   if (!read.ok()) {
     if (hint.empty()) return read.status();
     return absl::Status(read.status().code(),

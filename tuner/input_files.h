@@ -23,7 +23,8 @@ bool IsRecordingContent(absl::string_view content);
 
 // Reads a module as ReadModule does and verifies it. Errors of either kind name the file and, for
 // HLO text, line and column, with the line and a caret below; a binary file that ends too early is
-// said to.
+// said to. StableHLO is imported through a PJRT plugin (hardware/stablehlo_import.h); where there
+// is none, the error says so and how to get HLO from JAX, TensorFlow and PyTorch.
 absl::StatusOr<ReadModuleResult> ReadVerifiedModule(std::string content, const std::string& name,
                                                     const ReadOptions& options = {});
 

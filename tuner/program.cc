@@ -6,7 +6,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "hardware/stablehlo_import.h"
 #include "hlo/program_stage.h"
 #include "hlo/read_file.h"
 #include "hlo/read_module.h"
@@ -50,28 +49,6 @@ absl::StatusOr<Program> FromModule(const std::string& path, std::unique_ptr<HloM
   return program;
 }
 
-// StableHLO goes through the TPU compiler where that is at hand; else the error says how to get
-// HLO.
-absl::StatusOr<Program> FromStableHlo(const std::string& path, const std::string& content) {
-  const absl::StatusOr<StableHloImporter> importer = FindStableHloImporter();
-  if (!importer.ok()) {
-    const absl::Status advice = ReadModule(content, InputName(path)).status();
-    return absl::InvalidArgumentError(absl::StrCat(
-        advice.message(), "\n  No plugin can import it here: ", importer.status().message()));
-  }
-  absl::StatusOr<std::unique_ptr<HloModule>> module = ImportStableHlo(content, *importer);
-  if (!module.ok()) {
-    return absl::Status(module.status().code(),
-                        absl::StrCat(InputName(path), ": ", module.status().message()));
-  }
-  absl::StatusOr<Program> program = FromModule(path, *std::move(module));
-  if (program.ok()) {
-    program->warnings.push_back(
-        absl::StrCat(path, " is StableHLO; the TPU compiler made HLO of it"));
-  }
-  return program;
-}
-
 // The one file that the argument stands for.
 absl::StatusOr<std::string> OneFile(const std::string& argument) {
   absl::StatusOr<std::vector<std::string>> files = FindModuleFiles(argument);
@@ -92,10 +69,14 @@ absl::StatusOr<Program> Load(const std::string& argument) {
   absl::StatusOr<std::string> content = ReadWholeFile(*path);
   if (!content.ok()) return content.status();
   if (IsRecordingContent(*content)) return FromRecording(*path, *content);
-  if (DetectHloFormat(*content) == HloFormat::kStableHlo) return FromStableHlo(*path, *content);
   absl::StatusOr<ReadModuleResult> read = ReadVerifiedModule(*std::move(content), InputName(*path));
   if (!read.ok()) return read.status();
-  return FromModule(*path, std::move(read->module));
+  absl::StatusOr<Program> program = FromModule(*path, std::move(read->module));
+  if (program.ok() && read->format == HloFormat::kStableHlo) {
+    program->warnings.push_back(
+        absl::StrCat(*path, " is StableHLO; the compiler behind a PJRT plugin made HLO of it"));
+  }
+  return program;
 }
 
 }  // namespace

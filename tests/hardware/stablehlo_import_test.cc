@@ -1,6 +1,7 @@
 #include "hardware/stablehlo_import.h"
 
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -23,15 +24,27 @@ module @jit_f {
 class StableHloImportTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    absl::StatusOr<StableHloImporter> found = FindStableHloImporter();
+    absl::StatusOr<std::vector<StableHloImporter>> found = FindStableHloImporters();
     if (!found.ok()) GTEST_SKIP() << found.status();
-    importer_ = *std::move(found);
+    importers_ = *std::move(found);
+    importer_ = importers_.front();
   }
+  std::vector<StableHloImporter> importers_;
   StableHloImporter importer_;
 };
 
+// Through libtpu and through a CPU plugin: the program is the same.
+TEST_F(StableHloImportTest, EveryPluginGivesTheProgramBeforeOptimisation) {
+  for (const StableHloImporter& importer : importers_) {
+    const auto module = ImportStableHlo(kProgram, importer);
+    ASSERT_TRUE(module.ok()) << importer.plugin << ": " << module.status();
+    EXPECT_EQ((*module)->name(), "jit_f");
+    EXPECT_EQ((*module)->entry_computation().root().opcode(), HloOpcode::kTanh);
+  }
+}
+
 TEST_F(StableHloImportTest, GivesTheProgramBeforeOptimisation) {
-  const auto module = ImportStableHlo(kProgram, importer_);
+  const auto module = ImportStableHlo(kProgram);
   ASSERT_TRUE(module.ok()) << module.status();
   EXPECT_EQ((*module)->name(), "jit_f");
   EXPECT_EQ(StageOf(**module), ProgramStage::kBeforeOptimization);
