@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "hardware/aot_program.h"
 #include "hardware/elided_constants.h"
+#include "hardware/kernel_roofline.h"
 #include "hardware/pjrt_discovery.h"
 #include "hardware/worker_process.h"
 #include "hlo/kernel_choice.h"
@@ -190,6 +191,7 @@ absl::StatusOr<std::variant<AotEstimate, Failure>> AotBackend::Estimate(const Ke
   if (tiled) geometry->Evaluate(estimate.choice.bounds, &evaluation);
   estimate.inputs =
       MakeEstimateInputs(*schedule, tiled ? &*geometry : nullptr, tiled ? &evaluation : nullptr);
+  estimate.inputs.roofline_seconds = RooflineSeconds(kernel, device_);
   estimate.seconds = EstimateSeconds(estimate.inputs, constants_, device_);
   estimate.compile_seconds = compiled.times.compile;
   return estimate;
@@ -262,6 +264,7 @@ absl::StatusOr<AotDefault> AotBackend::CompileAndExtract(const PjrtProgram& prog
         "the program does not compile (", FailureKindName(failure->kind), "): ", failure->message));
   }
   AotDefault compiled;
+  compiled.compile_seconds = std::get<AotProgram>(*result).times.compile;
   compiled.optimized = std::move(std::get<AotProgram>(*result).module);
   if (source != nullptr) {
     compiled.sites = FindTuningSites(*source, *compiled.optimized);

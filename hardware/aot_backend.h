@@ -47,6 +47,7 @@ struct AotDefault {
   std::vector<Kernel> kernels;  // with the compiler's choices
   // Where each kernel with a window comes from; empty for a program that was optimised already.
   std::vector<TuningSite> sites;
+  double compile_seconds = 0;
 };
 
 // The TPU compiler, ahead of time, as an estimator: no TPU is needed. A candidate's kernel is

@@ -6,6 +6,9 @@
 namespace autotune {
 namespace {
 
+// How far estimates that the roofline lifts stay apart.
+constexpr double kOrderBelowRoofline = 1e-6;
+
 // Trips of the loops that add to the same output elements.
 double ReducedTrips(const TileGeometry& geometry, const TileEvaluation& evaluation) {
   double trips = 1;
@@ -89,7 +92,10 @@ double EstimateSeconds(const EstimateInputs& inputs, const EstimateConstants& co
   const double overhead =
       (constants.cycles_per_iteration * inputs.iterations + constants.fixed_cycles) /
       device.clock_hz;
-  return std::max(1e-9, steady + inputs.first_bytes / bandwidth + overhead);
+  const double seconds = std::max(1e-9, steady + inputs.first_bytes / bandwidth + overhead);
+  const double floor = inputs.roofline_seconds;
+  if (seconds >= floor * (1 + kOrderBelowRoofline)) return seconds;
+  return floor * (1 + kOrderBelowRoofline * std::min(1.0, seconds / floor));
 }
 
 }  // namespace autotune

@@ -24,6 +24,8 @@ struct EstimateInputs {
   double first_bytes = 0;
   // Contiguous pieces that the transfers consist of.
   double runs = 0;
+  // What the kernel takes at least (hardware/kernel_roofline.h); 0 where it is not known.
+  double roofline_seconds = 0;
 };
 
 // The constants of the estimate: one set for a generation, none for a kernel.
@@ -48,7 +50,8 @@ EstimateInputs MakeEstimateInputs(const BundleSchedule& schedule, const TileGeom
 
 // Seconds: ((a C)^p + T^p)^(1/p) + F + i n + f with C the compute cycles, T the transfer time
 // (bytes over bandwidth and a cost for each contiguous piece), F the transfer of the first windows
-// and n the iterations. Always finite and positive.
+// and n the iterations. Never below the roofline: there it stays that, with a millionth of the
+// formula's share added so that tiles keep their order. Always finite and positive.
 double EstimateSeconds(const EstimateInputs& inputs, const EstimateConstants& constants,
                        const DeviceSpec& device);
 

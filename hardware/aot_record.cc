@@ -57,6 +57,12 @@ struct Task {
   std::string default_key;
 };
 
+// One configuration that is to be measured.
+struct Wanted {
+  const Task* task;
+  Config config;
+};
+
 class Sweep {
  public:
   Sweep(MeasurementBackend& backend, const SweepOptions& options, const std::string& path,
@@ -87,17 +93,27 @@ class Sweep {
 
   absl::Status Run() {
     last_save_ = absl::Now();
+    for (Task& task : tasks_) RemoveRecorded(&task);
+    // The compiler's own tiles come first: a sweep that is stopped has at least those.
+    std::vector<Wanted> defaults;
     for (Task& task : tasks_) {
-      progress_.kernel = task.kernel->name;
-      RemoveRecorded(&task);
-      for (size_t i = 0; i < task.configs.size(); i += kBatch) {
-        if (options_.progress != nullptr && !options_.progress(progress_)) return Save();
-        absl::Status status = MeasureBatch(task, absl::MakeSpan(task.configs).subspan(i, kBatch));
-        if (!status.ok()) return status;
-      }
-      ++progress_.kernels_done;
+      if (task.configs.empty() || task.configs.front().Key() != task.default_key) continue;
+      defaults.push_back({&task, task.configs.front()});
+      task.configs.erase(task.configs.begin());
     }
-    if (options_.progress != nullptr) options_.progress(progress_);
+    absl::Status status = MeasureAll(defaults);
+    for (Task& task : tasks_) {
+      if (!status.ok() || stopped_) break;
+      std::vector<Wanted> rest;
+      for (const Config& config : task.configs) rest.push_back({&task, config});
+      status = MeasureAll(rest);
+      progress_.kernels_done += stopped_ ? 0 : 1;
+    }
+    if (!status.ok()) {
+      (void)Save();
+      return status;
+    }
+    if (!stopped_ && options_.progress != nullptr) options_.progress(progress_);
     return Save();
   }
 
@@ -120,18 +136,28 @@ class Sweep {
     task->configs.erase(end, task->configs.end());
   }
 
-  absl::Status MeasureBatch(const Task& task, absl::Span<const Config> configs) {
-    std::vector<Candidate> candidates;
-    for (const Config& config : configs) candidates.push_back({task.kernel, config});
-    absl::StatusOr<std::vector<Measurement>> results = backend_.Measure(candidates);
-    if (!results.ok()) {
-      (void)Save();
-      return results.status();
+  // In batches, until the caller wants to stop.
+  absl::Status MeasureAll(const std::vector<Wanted>& wanted) {
+    for (size_t i = 0; i < wanted.size() && !stopped_; i += kBatch) {
+      progress_.kernel = wanted[i].task->kernel->name;
+      stopped_ = options_.progress != nullptr && !options_.progress(progress_);
+      if (stopped_) break;
+      absl::Status status = MeasureBatch(absl::MakeConstSpan(wanted).subspan(i, kBatch));
+      if (!status.ok()) return status;
     }
-    RecordedKernel& recorded = shard_.FindOrAdd(*task.kernel);
-    for (size_t i = 0; i < configs.size(); ++i) {
+    return absl::OkStatus();
+  }
+
+  absl::Status MeasureBatch(absl::Span<const Wanted> batch) {
+    std::vector<Candidate> candidates;
+    for (const Wanted& one : batch) candidates.push_back({one.task->kernel, one.config});
+    absl::StatusOr<std::vector<Measurement>> results = backend_.Measure(candidates);
+    if (!results.ok()) return results.status();
+    for (size_t i = 0; i < batch.size(); ++i) {
       const Measurement& result = (*results)[i];
-      recorded.Add(ToRecorded(configs[i], result, configs[i].Key() == task.default_key));
+      const Task& task = *batch[i].task;
+      const bool is_default = batch[i].config.Key() == task.default_key;
+      shard_.FindOrAdd(*task.kernel).Add(ToRecorded(batch[i].config, result, is_default));
       progress_.failures += result.ok() ? 0 : 1;
       ++progress_.configs_done;
     }
@@ -149,6 +175,7 @@ class Sweep {
   Recording shard_;
   std::vector<Task> tasks_;
   SweepProgress progress_;
+  bool stopped_ = false;
   absl::Time last_save_;
 };
 
@@ -235,6 +262,7 @@ absl::StatusOr<Recording> JoinShards(const std::vector<std::string>& paths) {
 absl::StatusOr<std::vector<TileBounds>> CanonicalTiles(const Kernel& kernel, int64_t vmem_bytes,
                                                        const SweepOptions& options) {
   std::vector<TileBounds> tiles;
+  if (options.sample == 0) return tiles;
   const absl::StatusOr<TileGeometry> geometry = TileGeometry::Create(*kernel.module);
   if (!geometry.ok()) return tiles;  // an operation whose tiles are not known
   TileSampler sampler(*geometry, vmem_bytes);

@@ -50,7 +50,7 @@ using TileLister =
 // Measures tiles of `kernels` with `backend` into the shard at `path`, a recording of one program.
 // Goes on where an earlier sweep of the same device, backend and versions stopped: what the shard
 // holds is not measured again. FailedPrecondition if it was made with others. The compiler's own
-// tile is marked as the default.
+// tile, which is measured first for all kernels, is marked as the default.
 absl::Status RecordSweep(MeasurementBackend& backend, const std::vector<Kernel>& kernels,
                          const TileLister& tiles, const SweepOptions& options,
                          const std::string& path);

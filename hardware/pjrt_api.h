@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "hardware/pjrt_plugin.h"
 #include "pjrt_c_api.h"
 
 namespace autotune {
@@ -18,6 +19,27 @@ namespace autotune {
 #define AUTOTUNE_PJRT_ARGS(Type, name) \
   Type name = {};                      \
   name.struct_size = Type##_STRUCT_SIZE
+
+// A program in the form of the C API, which takes its code by a pointer that is not const. Owns a
+// copy of the code.
+class ApiProgram {
+ public:
+  explicit ApiProgram(const PjrtProgram& program) : code_(program.code), format_(program.format) {
+    program_.struct_size = PJRT_Program_STRUCT_SIZE;
+    program_.code = code_.data();
+    program_.code_size = code_.size();
+    program_.format = format_.data();
+    program_.format_size = format_.size();
+  }
+  ApiProgram(const ApiProgram&) = delete;
+  ApiProgram& operator=(const ApiProgram&) = delete;
+  PJRT_Program* get() { return &program_; }
+
+ private:
+  std::string code_;
+  std::string format_;
+  PJRT_Program program_ = {};
+};
 
 // Turns an error of the plugin into a status and frees it. OK for null. Error codes are those of
 // absl::StatusCode.

@@ -200,15 +200,10 @@ std::vector<std::string> PjrtClient::DeviceKinds() const {
 absl::StatusOr<std::unique_ptr<PjrtExecutable>> PjrtClient::Compile(
     const PjrtProgram& program, absl::string_view options) const {
   const PJRT_Api& api = *impl_->api;
-  std::string code = program.code;
-  AUTOTUNE_PJRT_ARGS(PJRT_Program, source);
-  source.code = code.data();
-  source.code_size = code.size();
-  source.format = program.format.data();
-  source.format_size = program.format.size();
+  ApiProgram source(program);
   AUTOTUNE_PJRT_ARGS(PJRT_Client_Compile_Args, args);
   args.client = impl_->client;
-  args.program = &source;
+  args.program = source.get();
   args.compile_options = options.data();
   args.compile_options_size = options.size();
   const absl::Time start = absl::Now();

@@ -187,15 +187,10 @@ absl::StatusOr<AheadOfTimeResult> PjrtTopology::Compile(const PjrtProgram& progr
                                                         absl::string_view options,
                                                         bool serialize) const {
   const PJRT_Api& api = *impl_->api;
-  std::string code = program.code;
-  AUTOTUNE_PJRT_ARGS(PJRT_Program, source);
-  source.code = code.data();
-  source.code_size = code.size();
-  source.format = program.format.data();
-  source.format_size = program.format.size();
+  ApiProgram source(program);
   AUTOTUNE_PJRT_ARGS(PJRT_Compile_Args, args);
   args.topology = impl_->topology;
-  args.program = &source;
+  args.program = source.get();
   args.compile_options = options.data();
   args.compile_options_size = options.size();
   const absl::Time start = absl::Now();

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "hardware/aot_compiler.h"
+#include "hardware/device_profile.h"
 #include "hlo/shape.h"
 
 namespace autotune {
@@ -31,6 +32,13 @@ FailureKind RunFailureKind(const absl::Status& status) {
   return kind == FailureKind::kOutOfMemory ? kind : FailureKind::kCrash;
 }
 
+std::vector<const PjrtBuffer*> Arguments(const std::vector<std::unique_ptr<PjrtBuffer>>& buffers) {
+  std::vector<const PjrtBuffer*> arguments;
+  arguments.reserve(buffers.size());
+  for (const auto& buffer : buffers) arguments.push_back(buffer.get());
+  return arguments;
+}
+
 // What may be run again and again with the same inputs: nothing is donated or aliased.
 void KeepInputs(proto::HloModuleProto* module) {
   module->clear_input_output_alias();
@@ -40,17 +48,20 @@ void KeepInputs(proto::HloModuleProto* module) {
 }  // namespace
 
 PjrtSession::PjrtSession(std::string api_version, std::unique_ptr<PjrtClient> client,
-                         double start_seconds)
+                         std::unique_ptr<PjrtProfiler> profiler, double start_seconds)
     : api_version_(std::move(api_version)),
       client_(std::move(client)),
+      profiler_(std::move(profiler)),
       start_seconds_(start_seconds) {}
 
 absl::StatusOr<std::unique_ptr<PjrtSession>> PjrtSession::Create(const PjrtPlugin& plugin) {
   const absl::Time start = absl::Now();
   absl::StatusOr<std::unique_ptr<PjrtClient>> client = PjrtClient::Create(plugin);
   if (!client.ok()) return client.status();
+  absl::StatusOr<std::unique_ptr<PjrtProfiler>> profiler = PjrtProfiler::Create(plugin);
   return std::unique_ptr<PjrtSession>(
-      new PjrtSession(plugin.api_version(), *std::move(client), SecondsSince(start)));
+      new PjrtSession(plugin.api_version(), *std::move(client),
+                      profiler.ok() ? *std::move(profiler) : nullptr, SecondsSince(start)));
 }
 
 proto::DeviceReply PjrtSession::Describe() const {
@@ -169,9 +180,7 @@ absl::StatusOr<std::vector<HostArray>> PjrtSession::RunOnce(const PjrtExecutable
                                                             double* seconds) const {
   absl::StatusOr<Buffers> buffers = Upload(inputs, executable);
   if (!buffers.ok()) return buffers.status();
-  std::vector<const PjrtBuffer*> arguments;
-  for (const auto& buffer : *buffers) arguments.push_back(buffer.get());
-  absl::StatusOr<PjrtExecutable::Outcome> outcome = executable.Run(arguments);
+  absl::StatusOr<PjrtExecutable::Outcome> outcome = executable.Run(Arguments(*buffers));
   if (!outcome.ok()) return outcome.status();
   *seconds = outcome->seconds;
   std::vector<HostArray> outputs;
@@ -239,58 +248,108 @@ absl::StatusOr<SlopeResult> PjrtSession::TimeLoop(const Prepared& program,
       (*buffers)[trips_at] = *std::move(count);
       uploaded_trips = trips;
     }
-    std::vector<const PjrtBuffer*> arguments;
-    for (const auto& buffer : *buffers) arguments.push_back(buffer.get());
-    absl::StatusOr<PjrtExecutable::Outcome> outcome = loop.Run(arguments);
+    absl::StatusOr<PjrtExecutable::Outcome> outcome = loop.Run(Arguments(*buffers));
     if (!outcome.ok()) return outcome.status();
     return outcome->seconds;
   };
   return TimeBySlope(run, options);
 }
 
-absl::Status PjrtSession::Time(const proto::DeviceMeasureRequest& request, Prepared& program,
-                               double call_seconds, proto::DeviceMeasureReply* reply) {
+absl::Status PjrtSession::TimeByProfiler(const Prepared& program, int repeats,
+                                         proto::DeviceMeasureReply* reply) const {
+  const PjrtExecutable& executable = **program.alone;
+  if (executable.optimized() == nullptr) {
+    return absl::UnimplementedError("the plugin does not show what it compiled");
+  }
+  absl::StatusOr<Buffers> buffers = Upload(reference_.inputs, executable);
+  if (!buffers.ok()) return buffers.status();
+  const std::vector<const PjrtBuffer*> arguments = Arguments(*buffers);
+  const int runs = repeats + 1;  // the first one warms up
+  absl::StatusOr<std::string> bytes = profiler_->Watch([&] {
+    absl::Status status;
+    for (int i = 0; i < runs && status.ok(); ++i) status = executable.Run(arguments).status();
+    return status;
+  });
+  if (!bytes.ok()) return bytes.status();
+  absl::StatusOr<DeviceProfile> profile = ReadDeviceProfile(*bytes);
+  if (!profile.ok()) return profile.status();
+  absl::StatusOr<std::vector<double>> seconds = RunSeconds(*profile, *executable.optimized(), runs);
+  if (!seconds.ok()) return seconds.status();
+  reply->mutable_seconds()->Assign(seconds->begin() + 1, seconds->end());
+  reply->set_method("profiler");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> PjrtSession::TimeByLoop(const proto::DeviceMeasureRequest& request,
+                                             Prepared& program, absl::Status* unfit,
+                                             proto::DeviceMeasureReply* reply) const {
   SlopeOptions options;
   options.repeats = request.repeats();
   if (request.significant_seconds() > 0)
     options.significant_seconds = request.significant_seconds();
-  absl::Status unfit = absl::OkStatus();
   const HloModule* alone = (*program.alone)->optimized();
   for (LoopLink link : {LoopLink::kBarrier, LoopLink::kUpdate}) {
-    if (request.single_calls() || call_seconds > kLongCallSeconds) break;
     if (link == LoopLink::kUpdate) {
       absl::StatusOr<LoopProgram> loop = MakeLoopProgram(*program.module, link);
       program.loop = loop.ok() ? CompileModule(loop->module) : loop.status();
     }
-    if (!program.loop.ok()) {
-      unfit = program.loop.status();
-      continue;
-    }
+    *unfit = program.loop.status();
+    if (!unfit->ok()) continue;
     reply->set_compile_seconds(reply->compile_seconds() + (*program.loop)->compile_seconds());
     const HloModule* compiled = (*program.loop)->optimized();
     if (alone == nullptr || compiled == nullptr) {
-      unfit = absl::UnimplementedError("the plugin does not show what it compiled");
-      break;
+      *unfit = absl::UnimplementedError("the plugin does not show what it compiled");
+      return false;
     }
-    unfit = CheckLoopBody(*alone, *compiled);
-    if (!unfit.ok()) continue;
+    *unfit = CheckLoopBody(*alone, *compiled);
+    if (!unfit->ok()) continue;
     absl::StatusOr<SlopeResult> slope = TimeLoop(program, **program.loop, link, options);
     if (!slope.ok()) return slope.status();
     reply->mutable_seconds()->Assign(slope->seconds.begin(), slope->seconds.end());
     reply->set_method(std::string(LoopLinkName(link)));
-    return absl::OkStatus();
+    return true;
   }
+  return false;
+}
+
+absl::Status PjrtSession::TimeCalls(const Prepared& program, int repeats,
+                                    proto::DeviceMeasureReply* reply) const {
   absl::StatusOr<Buffers> buffers = Upload(reference_.inputs, **program.alone);
   if (!buffers.ok()) return buffers.status();
-  std::vector<const PjrtBuffer*> arguments;
-  for (const auto& buffer : *buffers) arguments.push_back(buffer.get());
-  for (int i = 0; i <= request.repeats(); ++i) {
+  const std::vector<const PjrtBuffer*> arguments = Arguments(*buffers);
+  for (int i = 0; i <= repeats; ++i) {
     absl::StatusOr<PjrtExecutable::Outcome> outcome = (*program.alone)->Run(arguments);
     if (!outcome.ok()) return outcome.status();
     if (i > 0) reply->add_seconds(outcome->seconds);  // the first one warms up
   }
-  reply->set_method(unfit.ok() ? "single calls"
-                               : absl::StrCat("single calls (", std::string(unfit.message()), ")"));
+  reply->set_method("single calls");
+  return absl::OkStatus();
+}
+
+absl::Status PjrtSession::Time(const proto::DeviceMeasureRequest& request, Prepared& program,
+                               double call_seconds, proto::DeviceMeasureReply* reply) {
+  // Why a better way than the one taken did not do.
+  std::string why;
+  const auto add_why = [&](const absl::Status& status) {
+    absl::StrAppend(&why, why.empty() ? " (" : "; ", std::string(status.message()));
+  };
+  if (profiler_ != nullptr && !request.single_calls()) {
+    const absl::Status status = TimeByProfiler(program, request.repeats(), reply);
+    if (status.ok()) return status;
+    add_why(status);
+  }
+  absl::StatusOr<bool> looped = false;
+  if (!request.single_calls() && call_seconds <= kLongCallSeconds) {
+    absl::Status unfit;
+    looped = TimeByLoop(request, program, &unfit, reply);
+    if (!looped.ok()) return looped.status();
+    if (!*looped) add_why(unfit);
+  }
+  if (!*looped) {
+    absl::Status status = TimeCalls(program, request.repeats(), reply);
+    if (!status.ok()) return status;
+  }
+  if (!why.empty()) reply->set_method(absl::StrCat(reply->method(), why, ")"));
   return absl::OkStatus();
 }
 

@@ -11,6 +11,7 @@
 #include "hardware/loop_program.h"
 #include "hardware/measurement.h"
 #include "hardware/pjrt_client.h"
+#include "hardware/pjrt_profiler.h"
 #include "hardware/slope_timing.h"
 #include "proto/worker.pb.h"
 
@@ -49,8 +50,8 @@ class PjrtSession {
     std::vector<HostArray> outputs;
   };
 
-  explicit PjrtSession(std::string api_version, std::unique_ptr<PjrtClient> client,
-                       double start_seconds);
+  PjrtSession(std::string api_version, std::unique_ptr<PjrtClient> client,
+              std::unique_ptr<PjrtProfiler> profiler, double start_seconds);
 
   Executable CompileModule(const proto::HloModuleProto& module) const;
   absl::StatusOr<std::shared_ptr<Prepared>> PrepareProgram(const std::string& program) const;
@@ -63,13 +64,22 @@ class PjrtSession {
   // Where it fails, *kind says how.
   absl::Status SetReference(const proto::DeviceMeasureRequest& request, const Prepared& program,
                             FailureKind* kind);
+  // Times by what the device offers: its profiler, a loop on it, single calls.
   absl::Status Time(const proto::DeviceMeasureRequest& request, Prepared& program,
                     double call_seconds, proto::DeviceMeasureReply* reply);
+  absl::Status TimeByProfiler(const Prepared& program, int repeats,
+                              proto::DeviceMeasureReply* reply) const;
+  // False, and in *unfit why, where no loop does what the program does.
+  absl::StatusOr<bool> TimeByLoop(const proto::DeviceMeasureRequest& request, Prepared& program,
+                                  absl::Status* unfit, proto::DeviceMeasureReply* reply) const;
+  absl::Status TimeCalls(const Prepared& program, int repeats,
+                         proto::DeviceMeasureReply* reply) const;
   absl::StatusOr<SlopeResult> TimeLoop(const Prepared& program, const PjrtExecutable& loop,
                                        LoopLink link, const SlopeOptions& options) const;
 
   const std::string api_version_;
   const std::unique_ptr<PjrtClient> client_;
+  const std::unique_ptr<PjrtProfiler> profiler_;  // null where the plugin offers none
   const double start_seconds_;
   std::map<std::string, std::shared_ptr<Prepared>> prepared_;  // by the program's bytes
   Reference reference_;

@@ -135,14 +135,23 @@ absl::StatusOr<std::unique_ptr<HloModule>> WithoutTiles(const HloModule& program
   return HloModule::FromProto(plain);
 }
 
+absl::Status CompareOn(PjrtBackend& device, const HloModule& tuned, const HloModule& original) {
+  if (device.capabilities().tiles) return device.CompareResults(tuned, original);
+  absl::StatusOr<std::unique_ptr<HloModule>> plain = WithoutTiles(tuned);
+  if (!plain.ok()) return plain.status();
+  return device.CompareResults(**plain, original);
+}
+
 absl::Status Validate(const ApplyOptions& options, const HloModule& tuned,
                       const HloModule& original) {
   absl::StatusOr<std::unique_ptr<PjrtBackend>> device = OpenDevice(options);
   if (!device.ok()) return device.status();
-  if ((*device)->capabilities().tiles) return (*device)->CompareResults(tuned, original);
-  absl::StatusOr<std::unique_ptr<HloModule>> plain = WithoutTiles(tuned);
-  if (!plain.ok()) return plain.status();
-  return (*device)->CompareResults(**plain, original);
+  const absl::Status same = CompareOn(**device, tuned, original);
+  if (same.ok()) return same;
+  return WithExitCode(
+      kExitBroken, absl::Status(same.code(), absl::StrCat("the tuned program gives other results, "
+                                                          "or cannot be run: ",
+                                                          std::string(same.message()))));
 }
 
 absl::Status WriteProgram(const ApplyOptions& options, const HloModule& tuned) {
@@ -238,14 +247,8 @@ absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) 
   absl::StatusOr<AppliedProgram> applied = ApplyBest(**source, *best, compiler->get());
   if (!applied.ok()) return WithExitCode(kExitBadInput, applied.status());
   if (options.validate) {
-    absl::Status same = Validate(options, *applied->program, **source);
-    if (!same.ok()) {
-      return WithExitCode(
-          kExitBroken,
-          absl::Status(same.code(), absl::StrCat("the tuned program gives other results, or "
-                                                 "cannot be run: ",
-                                                 std::string(same.message()))));
-    }
+    const absl::Status same = Validate(options, *applied->program, **source);
+    if (!same.ok()) return same;
   }
   absl::Status written = WriteProgram(options, *applied->program);
   if (written.ok() && !options.serialize.empty()) {

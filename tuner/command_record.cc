@@ -11,9 +11,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "hardware/aot_backend.h"
 #include "hardware/aot_record.h"
+#include "hardware/recording.h"
+#include "hardware/sweep_coverage.h"
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
 #include "tuner/fusion_record.h"
@@ -82,12 +85,44 @@ class SweepDisplay {
   absl::Time shown_ = absl::InfinitePast();
 };
 
-absl::Status FindKernels(AotBackend& backend, Program& program) {
-  if (!program.kernels.empty() || !IsBeforeOptimisation(program)) return RequireKernels(program);
-  absl::StatusOr<AotDefault> compiled = backend.CompileProgram(*program.module);
-  if (!compiled.ok()) return WithExitCode(kExitBadInput, compiled.status());
-  program.kernels = std::move(compiled->kernels);
-  return RequireKernels(program);
+// The kernels of a program, and where in the source they come from.
+absl::StatusOr<AotDefault> FindKernels(AotBackend& backend, Program& program) {
+  AotDefault found;
+  if (program.kernels.empty() && IsBeforeOptimisation(program)) {
+    absl::StatusOr<AotDefault> compiled = backend.CompileProgram(*program.module);
+    if (!compiled.ok()) return WithExitCode(kExitBadInput, compiled.status());
+    found = *std::move(compiled);
+    program.kernels = found.kernels;
+  }
+  if (absl::Status status = RequireKernels(program); !status.ok()) return status;
+  found.kernels = program.kernels;
+  return found;
+}
+
+// How much of the program the sweep speaks for.
+void ShowCoverage(const std::string& path, const SweepCoverage& coverage, bool mapped,
+                  CommandContext& context) {
+  if (coverage.seconds <= 0) return;
+  const auto share = [&](double seconds) {
+    return absl::StrFormat("%.1f %%", 100 * seconds / coverage.seconds);
+  };
+  context.out << PrintableLine(path) << ": of the estimated time of " << coverage.kernels
+              << " kernels, " << share(coverage.both_seconds);
+  if (mapped) {
+    context.out << " is in kernels that are mapped and faithful (mapped "
+                << share(coverage.mapped_seconds) << ", faithful "
+                << share(coverage.faithful_seconds) << "); the whole compiles in "
+                << FormatSeconds(coverage.program_compile_seconds) << ", its kernels one by one in "
+                << FormatSeconds(coverage.kernel_compile_seconds);
+  } else {
+    context.out << " is in kernels that are faithful";
+  }
+  context.out << "\n";
+  if (coverage.disagreed > 0) {
+    context.out << "  the compiler's own estimate differs by more than 20 % for "
+                << coverage.disagreed << " of " << coverage.compared
+                << " kernels as the compiler tiles them: only hardware settles which is right\n";
+  }
 }
 
 absl::Status RecordProgram(const std::string& path, const std::string& shard,
@@ -95,7 +130,8 @@ absl::Status RecordProgram(const std::string& path, const std::string& shard,
                            CommandContext& context) {
   absl::StatusOr<Program> program = LoadProgram(path);
   if (!program.ok()) return program.status();
-  if (absl::Status status = FindKernels(backend, *program); !status.ok()) return status;
+  absl::StatusOr<AotDefault> found = FindKernels(backend, *program);
+  if (!found.ok()) return found.status();
   SweepDisplay display(context, options.quiet);
   SweepOptions sweep;
   sweep.sample = options.sample;
@@ -107,7 +143,12 @@ absl::Status RecordProgram(const std::string& path, const std::string& shard,
   };
   const absl::Status status = RecordSweep(backend, program->kernels, tiles, sweep, shard);
   display.Finish();
-  return status;
+  if (!status.ok() || InterruptRequested()) return status;
+  absl::StatusOr<Recording> recording = Recording::Load(shard);
+  if (!recording.ok()) return recording.status();
+  const bool mapped = !found->sites.empty();
+  ShowCoverage(path, CoverageOf(*found, *recording, backend.device()), mapped, context);
+  return absl::OkStatus();
 }
 
 // The fusion configurations of one program.

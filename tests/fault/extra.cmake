@@ -1,8 +1,9 @@
 # Backends against a PJRT plugin that misbehaves (needs the C header: ./autotune --with aot).
 if(AUTOTUNE_PJRT_INCLUDE_DIR)
   set(fault "${PROJECT_SOURCE_DIR}/tests/fault")
-  add_library(autotune_fake_plugin MODULE "${fault}/fake_plugin.cc")
+  add_library(autotune_fake_plugin MODULE "${fault}/fake_plugin.cc" "${fault}/fake_profiler.cc")
   target_include_directories(autotune_fake_plugin SYSTEM PRIVATE "${AUTOTUNE_PJRT_INCLUDE_DIR}")
+  target_include_directories(autotune_fake_plugin PRIVATE "${PROJECT_SOURCE_DIR}")
   target_compile_options(autotune_fake_plugin PRIVATE -fvisibility=hidden)
   # Beside the worker and not below the sanitizers of the tests.
   set_target_properties(

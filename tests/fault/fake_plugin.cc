@@ -3,7 +3,7 @@
 // What goes wrong is named in the program's bytes ("fault-crash" and so on); the version of the API
 // that it reports, in the environment variable FAKE_PJRT_API: "old" (its table ends before
 // topologies), "ancient" (before clients), "new" (a later minor version, a longer table), "major"
-// (another major version).
+// (another major version). fake_profiler.h says how it gets a profiler.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "pjrt_c_api.h"
+#include "tests/fault/fake_profiler.h"
 
 struct PJRT_Error {
   PJRT_Error_Code code;
@@ -111,13 +112,12 @@ constexpr char kSchedule[] =
     "   0x3   : > { %5 = sbr.rel (!%p4_p2) target = $region9 }\n"
     "   0x4   :  { %6 = vnop }\n";
 
-// Takes memory until something stops it.
+// Takes memory until something stops it: at once more than the tests allow, so that it is found out
+// long before a time-out, on a busy machine too.
 [[noreturn]] void Leak() {
-  for (;;) {
-    constexpr size_t kBytes = 16 << 20;
-    void* block = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (block != MAP_FAILED) std::memset(block, 1, kBytes);
-    usleep(2000);
+  for (size_t bytes = 256 << 20;; bytes = 4 << 20) {
+    mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    usleep(20000);
   }
 }
 
@@ -286,6 +286,7 @@ PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args* args) {
   float value = 1;
   if (candidate && asked("fault-wrong")) value = 2;
   if (candidate && asked("fault-nan")) value = NAN;
+  ProfileExecution();
   auto* output = new PJRT_Buffer;
   output->dims = {32, 1024};
   output->bytes.resize(32 * 1024 * sizeof(float));
@@ -332,6 +333,7 @@ extern "C" __attribute__((visibility("default"))) const PJRT_Api* GetPjrtApi() {
   } table = {};
   PJRT_Api& api = table.api;
   api.struct_size = PJRT_Api_STRUCT_SIZE;
+  api.extension_start = FakeProfilerExtension();
   api.pjrt_api_version.struct_size = PJRT_Api_Version_STRUCT_SIZE;
   api.pjrt_api_version.major_version = PJRT_API_MAJOR;
   api.pjrt_api_version.minor_version = PJRT_API_MINOR;

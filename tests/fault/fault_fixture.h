@@ -103,6 +103,7 @@ class FaultTest : public testing::Test {
     std::filesystem::create_directories(folder_);
     setenv("TMPDIR", folder_.c_str(), 1);
     unsetenv("FAKE_PJRT_API");
+    unsetenv("FAKE_PJRT_PROFILER");
   }
   void TearDown() override {
     EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "temporary files are left in " << folder_;
@@ -110,6 +111,7 @@ class FaultTest : public testing::Test {
     EXPECT_EQ(ProcessesWithPlugin(), 0);
     std::filesystem::remove_all(folder_);
     unsetenv("FAKE_PJRT_API");
+    unsetenv("FAKE_PJRT_PROFILER");
   }
 
   std::string folder_;

@@ -26,6 +26,19 @@ class PjrtFaultTest : public FaultTest {
     options.memory_limit_bytes = int64_t{192} << 20;
     return PjrtBackend::Create(options);
   }
+
+  // On a busy machine the slope of a loop may not be significant.
+  static bool HasNoSlope(const Measurement& measurement) {
+    return !measurement.ok() &&
+           absl::StrContains(measurement.failure().message, "no significant time");
+  }
+  static Measurement MeasureFine(MeasurementBackend& backend) {
+    Measurement measurement = MeasureNamed(backend, "fine");
+    for (int tries = 0; tries < 10 && HasNoSlope(measurement); ++tries) {
+      measurement = MeasureNamed(backend, "fine");
+    }
+    return measurement;
+  }
 };
 
 const std::map<std::string, FailureKind>& Faults() {
@@ -48,13 +61,50 @@ TEST_F(PjrtFaultTest, AWellBehavedDeviceMeasures) {
   EXPECT_EQ((*backend)->capabilities().device, "tpu-v3");
   EXPECT_TRUE((*backend)->capabilities().tiles);
   EXPECT_TRUE(absl::StartsWith((*backend)->capabilities().versions, "fake runtime 1"));
-  const Measurement measurement = MeasureNamed(**backend, "fine");
+  const Measurement measurement = MeasureFine(**backend);
   ASSERT_TRUE(measurement.ok()) << measurement.failure().message;
   EXPECT_EQ(measurement.source(), TimeSource::kHardware);
   EXPECT_EQ(measurement.method, "device loop, barrier");
   // A trip of the fake device sleeps for 20 us, and a call for some time more.
   EXPECT_GE(measurement.MedianSeconds(), 1e-5);
   EXPECT_LT(measurement.MedianSeconds(), 1e-3);
+}
+
+TEST_F(PjrtFaultTest, AProfilerComesFirst) {
+  setenv("FAKE_PJRT_PROFILER", "fine", 1);
+  absl::StatusOr<std::unique_ptr<PjrtBackend>> backend = Backend();
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  const Measurement measurement = MeasureFine(**backend);
+  ASSERT_TRUE(measurement.ok()) << measurement.failure().message;
+  EXPECT_EQ(measurement.method, "profiler");
+  // The first of three runs, of 5 us, warms up.
+  ASSERT_EQ(measurement.samples().size(), 2u);
+  EXPECT_NEAR(measurement.samples()[0], 6e-6, 1e-12);
+  EXPECT_NEAR(measurement.samples()[1], 7e-6, 1e-12);
+  // Faults are what they are without it.
+  for (const char* fault : {"fault-run-crash", "fault-wrong", "fault-run-error"}) {
+    const Measurement failed = MeasureNamed(**backend, fault);
+    ASSERT_FALSE(failed.ok()) << fault;
+    EXPECT_EQ(failed.failure().kind, Faults().at(fault)) << failed.failure().message;
+  }
+}
+
+TEST_F(PjrtFaultTest, AProfilerThatDoesNotWorkIsPassedOver) {
+  const std::map<std::string, std::string> complaints = {
+      {"error", "no permission to trace"},
+      {"empty", "holds no operation of a device"},
+      {"garbage", "cannot be read"},
+      {"another.kernel", "holds 0 of 3 runs"}};
+  for (const auto& [kind, complaint] : complaints) {
+    setenv("FAKE_PJRT_PROFILER", kind.c_str(), 1);
+    absl::StatusOr<std::unique_ptr<PjrtBackend>> backend = Backend();
+    ASSERT_TRUE(backend.ok()) << backend.status();
+    const Measurement measurement = MeasureFine(**backend);
+    ASSERT_TRUE(measurement.ok()) << kind << ": " << measurement.failure().message;
+    EXPECT_TRUE(absl::StartsWith(measurement.method, "device loop, barrier ("))
+        << measurement.method;
+    EXPECT_TRUE(absl::StrContains(measurement.method, complaint)) << measurement.method;
+  }
 }
 
 TEST_F(PjrtFaultTest, EveryFaultIsTyped) {
@@ -67,7 +117,7 @@ TEST_F(PjrtFaultTest, EveryFaultIsTyped) {
         << fault << ": " << FailureKindName(measurement.failure().kind) << ", "
         << measurement.failure().message;
     EXPECT_NE(measurement.failure().message, "") << fault;
-    EXPECT_TRUE(MeasureNamed(**backend, "fine").ok()) << "after " << fault;
+    EXPECT_TRUE(MeasureFine(**backend).ok()) << "after " << fault;
   }
   const Measurement wrong = MeasureNamed(**backend, "fault-wrong");
   EXPECT_TRUE(absl::StrContains(wrong.failure().message, "is 2 instead of 1"))
@@ -89,10 +139,12 @@ TEST_F(PjrtFaultTest, TwoHundredCandidatesWithThirtyPercentFaults) {
   ASSERT_TRUE(results.ok()) << results.status();
   ASSERT_EQ(results->size(), candidates.size());
   int faults = 0;
+  int fine = 0;
   for (size_t i = 0; i < names.size(); ++i) {
     const Measurement& result = (*results)[i];
     if (names[i] == "fine") {
-      EXPECT_TRUE(result.ok()) << i << ": " << result.failure().message;
+      EXPECT_TRUE(result.ok() || HasNoSlope(result)) << i << ": " << result.failure().message;
+      fine += result.ok() ? 1 : 0;
       continue;
     }
     ++faults;
@@ -101,6 +153,7 @@ TEST_F(PjrtFaultTest, TwoHundredCandidatesWithThirtyPercentFaults) {
   }
   EXPECT_GT(faults, 40);
   EXPECT_LT(faults, 80);
+  EXPECT_GT(fine, 60);
 }
 
 TEST_F(PjrtFaultTest, ApisOfOtherVersions) {
@@ -108,7 +161,7 @@ TEST_F(PjrtFaultTest, ApisOfOtherVersions) {
     setenv("FAKE_PJRT_API", version, 1);
     absl::StatusOr<std::unique_ptr<PjrtBackend>> backend = Backend();
     ASSERT_TRUE(backend.ok()) << backend.status();
-    EXPECT_TRUE(MeasureNamed(**backend, "fine").ok()) << version;
+    EXPECT_TRUE(MeasureFine(**backend).ok()) << version;
   }
   setenv("FAKE_PJRT_API", "ancient", 1);
   EXPECT_TRUE(absl::StrContains(Backend().status().message(), "lacks PJRT_Client_Create"))

@@ -3,6 +3,7 @@
 
 #include "hardware/aot_backend.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "hardware/aot_record.h"
 #include "hardware/pjrt_discovery.h"
 #include "hlo/parser.h"
+#include "tests/hardware/aot_fit.h"
 
 namespace autotune {
 namespace {
@@ -85,6 +87,38 @@ TEST_F(AotBackendTest, ATileIsObeyedAndOneThatCannotBeIsAFailure) {
   }
 }
 
+// The table that the bars of the estimate are judged on is what the compiler and this code say.
+TEST_F(AotBackendTest, RecordedTilesGiveTheInputsOfTheTable) {
+  const FitData table = ReadFitData(AUTOTUNE_SOURCE_DIR);
+  const absl::StatusOr<Recording> recording =
+      Recording::Load(AUTOTUNE_SOURCE_DIR "/examples/alexnet/tpu_v3.pb");
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  int compared = 0;
+  for (const RecordedKernel& kernel : recording->kernels()) {
+    const std::string& name = kernel.kernel().name;
+    if (name != "fusion.232" && name != "fusion.207") continue;
+    const std::vector<FitRow>& rows = table.at(name);
+    for (size_t i = 0; i < rows.size(); i += 20) {
+      const auto config = std::find_if(
+          kernel.configs().begin(), kernel.configs().end(),
+          [&](const RecordedConfig& recorded) { return recorded.config.Key() == rows[i].tile; });
+      ASSERT_NE(config, kernel.configs().end()) << rows[i].tile;
+      const auto result = backend_->Estimate(kernel.kernel(), config->config.tile());
+      ASSERT_TRUE(result.ok()) << result.status();
+      ASSERT_TRUE(std::holds_alternative<AotEstimate>(*result)) << rows[i].tile;
+      const EstimateInputs& inputs = std::get<AotEstimate>(*result).inputs;
+      EXPECT_NEAR(inputs.compute_cycles, rows[i].inputs.compute_cycles, 1) << rows[i].tile;
+      EXPECT_EQ(inputs.iterations, rows[i].inputs.iterations) << rows[i].tile;
+      EXPECT_EQ(inputs.moved_bytes, rows[i].inputs.moved_bytes) << rows[i].tile;
+      EXPECT_EQ(inputs.reloaded_bytes, rows[i].inputs.reloaded_bytes) << rows[i].tile;
+      EXPECT_EQ(inputs.first_bytes, rows[i].inputs.first_bytes) << rows[i].tile;
+      EXPECT_NEAR(inputs.runs, rows[i].inputs.runs, 1) << rows[i].tile;
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 4);
+}
+
 TEST_F(AotBackendTest, ASweepResumes) {
   const std::string path = testing::TempDir() + "/sweep.rec";
   std::remove(path.c_str());
@@ -97,6 +131,15 @@ TEST_F(AotBackendTest, ASweepResumes) {
   int64_t calls = 0;
   options.progress = [&](const SweepProgress&) { return ++calls < 2; };  // stops after one batch
   ASSERT_TRUE(RecordSweep(*backend_, kernels, tiles, options, path).ok());
+  absl::StatusOr<Recording> stopped = JoinShards({path});
+  ASSERT_TRUE(stopped.ok()) << stopped.status();
+  for (const Kernel& kernel : kernels) {
+    if (!kernel.compiler_choice.has_value()) continue;
+    // The compiler's own tiles came first.
+    ASSERT_NE(stopped->Find(kernel.fingerprint), nullptr) << kernel.name;
+    EXPECT_NE(stopped->Find(kernel.fingerprint)->Default(), nullptr) << kernel.name;
+    EXPECT_EQ(stopped->Find(kernel.fingerprint)->configs().size(), 1u) << kernel.name;
+  }
   SweepProgress last;
   int64_t done_at_start = -1;
   options.progress = [&](const SweepProgress& progress) {

@@ -2,35 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "tests/hardware/aot_fit.h"
 
 namespace autotune {
 namespace {
-
-FitData ReadData() {
-  FitData data;
-  std::ifstream file(AUTOTUNE_SOURCE_DIR "/tests/hardware/data/aot_v3_estimates.tsv");
-  std::string line;
-  while (std::getline(file, line)) {
-    if (line.empty() || line[0] == '#') continue;
-    const std::vector<std::string> cells = absl::StrSplit(line, '\t');
-    FitRow row{.tile = cells.at(1)};
-    double* const values[] = {&row.inputs.compute_cycles, &row.inputs.iterations,
-                              &row.inputs.moved_bytes,    &row.inputs.reloaded_bytes,
-                              &row.inputs.first_bytes,    &row.inputs.runs};
-    for (size_t i = 0; i < 6; ++i) EXPECT_TRUE(absl::SimpleAtod(cells.at(i + 2), values[i]));
-    if (absl::SimpleAtod(cells.at(8), &row.recorded_seconds)) row.recorded_seconds *= 1e-9;
-    data[cells[0]].push_back(row);
-  }
-  return data;
-}
 
 // How well the estimate orders and chooses among the tiles of one kernel.
 struct Quality {
@@ -61,7 +40,7 @@ Quality QualityOf(const std::vector<FitRow>& rows, const EstimateConstants& cons
 
 class AotEstimateTest : public testing::Test {
  protected:
-  const FitData data_ = ReadData();
+  const FitData data_ = ReadFitData(AUTOTUNE_SOURCE_DIR);
   const DeviceSpec device_ = FindDeviceSpec("v3").value();
 };
 
@@ -108,6 +87,27 @@ TEST_F(AotEstimateTest, LeaveOneKernelOut) {
       EXPECT_LE(quality.pick, 1.05);
     }
   }
+}
+
+TEST_F(AotEstimateTest, NothingIsFasterThanTheRoofline) {
+  const EstimateConstants constants = EstimateConstantsFor(device_);
+  EstimateInputs inputs = data_.at("fusion.191").front().inputs;
+  const double free = EstimateSeconds(inputs, constants, device_);
+  inputs.roofline_seconds = free / 2;  // below the estimate: changes nothing
+  EXPECT_EQ(EstimateSeconds(inputs, constants, device_), free);
+  double last = 0;
+  for (double roofline : {free, 1.5 * free, 4 * free}) {
+    inputs.roofline_seconds = roofline;
+    const double floored = EstimateSeconds(inputs, constants, device_);
+    EXPECT_GE(floored, roofline);
+    EXPECT_NEAR(floored, roofline, 2e-6 * roofline);
+    EXPECT_GT(floored, last);
+    last = floored;
+  }
+  // Tiles below the roofline keep their order.
+  EstimateInputs more = inputs;
+  more.compute_cycles *= 1.5;
+  EXPECT_GT(EstimateSeconds(more, constants, device_), EstimateSeconds(inputs, constants, device_));
 }
 
 TEST_F(AotEstimateTest, MoreWorkNeverTakesLess) {

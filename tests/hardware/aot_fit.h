@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
 #include "hardware/aot_estimate.h"
 
 namespace autotune {
@@ -20,6 +24,25 @@ struct FitRow {
   double recorded_seconds = 0;
 };
 using FitData = std::map<std::string, std::vector<FitRow>>;  // by kernel
+
+// tests/hardware/data/aot_v3_estimates.tsv.
+inline FitData ReadFitData(const std::string& source_folder) {
+  FitData data;
+  std::ifstream file(source_folder + "/tests/hardware/data/aot_v3_estimates.tsv");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.empty() || line[0] == '#') continue;
+    const std::vector<std::string> cells = absl::StrSplit(line, '\t');
+    FitRow row{.tile = cells.at(1)};
+    double* const values[] = {&row.inputs.compute_cycles, &row.inputs.iterations,
+                              &row.inputs.moved_bytes,    &row.inputs.reloaded_bytes,
+                              &row.inputs.first_bytes,    &row.inputs.runs};
+    for (size_t i = 0; i < 6; ++i) EXPECT_TRUE(absl::SimpleAtod(cells.at(i + 2), values[i]));
+    if (absl::SimpleAtod(cells.at(8), &row.recorded_seconds)) row.recorded_seconds *= 1e-9;
+    data[cells[0]].push_back(row);
+  }
+  return data;
+}
 
 inline constexpr size_t kFitted = 6;
 using FitPoint = std::array<double, kFitted>;

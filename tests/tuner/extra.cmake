@@ -6,6 +6,16 @@ if(Python3_FOUND AND TARGET autotune)
   set_tests_properties(tuner_cli_test PROPERTIES LABELS ci TIMEOUT 600)
 endif()
 
+# apply, with what is installed of libtpu, a CPU plugin and jaxlib.
+if(Python3_FOUND AND TARGET autotune)
+  add_test(NAME tuner_apply_test
+           COMMAND "${Python3_EXECUTABLE}" -B
+                   "${PROJECT_SOURCE_DIR}/tests/tuner/cli/apply_test.py" "$<TARGET_FILE:autotune>"
+                   "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(tuner_apply_test PROPERTIES LABELS ci TIMEOUT 600 ENVIRONMENT
+                                                   "AUTOTUNE_PYTHON=${AUTOTUNE_VENV}/bin/python")
+endif()
+
 # Reports: their JSON against its schemas, their pages in a browser. Debian's Python, whose modules
 # scripts/setup installs; the tests skip themselves where something is missing.
 find_program(AUTOTUNE_DEBIAN_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)

@@ -1,0 +1,57 @@
+#include "hardware/kernel_roofline.h"
+
+#include <algorithm>
+
+#include "hlo/module.h"
+#include "hlo/shape.h"
+
+namespace autotune {
+namespace {
+
+bool InHbm(const Shape& shape) { return !shape.has_layout() || shape.layout().memory_space == 0; }
+
+// The share of the bytes of a value that lie in HBM.
+double HbmShare(const Shape& shape) {
+  if (!shape.IsTuple()) return InHbm(shape) ? 1 : 0;
+  double all = 0;
+  double in_hbm = 0;
+  for (const Shape& element : shape.tuple_shapes()) {
+    const double bytes = CostBytes(element);
+    all += bytes;
+    in_hbm += bytes * HbmShare(element);
+  }
+  return all > 0 ? in_hbm / all : 1;
+}
+
+double ProductFlops(const HloInstruction& instruction) {
+  if (instruction.opcode() == HloOpcode::kConvolution) return ConvolutionFlops(instruction);
+  if (instruction.opcode() == HloOpcode::kDot) return DotFlops(instruction);
+  return 0;
+}
+
+}  // namespace
+
+double HbmBytes(const CostAnalysis& analysis, const HloInstruction& operation) {
+  double bytes = analysis.OutputBytes(operation) * HbmShare(operation.shape());
+  for (int64_t i = 0; i < operation.operand_count(); ++i) {
+    bytes += analysis.OperandBytes(operation, i) * HbmShare(operation.operand(i).shape());
+  }
+  return bytes;
+}
+
+double RooflineSeconds(const Kernel& kernel, const DeviceSpec& device) {
+  double products = 0;
+  for (const HloComputation* computation : kernel.module->computations()) {
+    for (const HloInstruction* instruction : computation->instructions()) {
+      const bool integral = IsIntegral(instruction->shape().element_type());
+      const double peak = integral && device.int8_ops_per_second > 0 ? device.int8_ops_per_second
+                                                                     : device.bf16_flops_per_second;
+      products += ProductFlops(*instruction) / peak;
+    }
+  }
+  const CostAnalysis analysis(*kernel.module);
+  const double bytes = HbmBytes(analysis, kernel.module->entry_computation().root());
+  return std::max(products, bytes / device.hbm_bytes_per_second);
+}
+
+}  // namespace autotune
