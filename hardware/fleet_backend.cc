@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <optional>
@@ -18,8 +19,12 @@ namespace {
 
 // How often workers are tried again when nothing works any more.
 constexpr int kHopelessStarts = 5;
-// Requests that one worker has at a time: the one that it works on and the next.
-constexpr size_t kRequestsAhead = 2;
+// Requests that one worker has at a time: the one that it works on, and those that are there when
+// it is done with it, however long messages take.
+constexpr size_t kRequestsAhead = 3;
+// Candidates that take longer go to a worker one request at a time: what waits at one worker cannot
+// go to another, and the way there is short beside them.
+constexpr absl::Duration kSlowCandidate = absl::Seconds(2);
 // The longest wait in one go: deadlines are looked at in between.
 constexpr absl::Duration kPoll = absl::Seconds(1);
 
@@ -116,10 +121,15 @@ class FleetBackend::Scheduler {
     return absl::OkStatus();
   }
 
+  size_t RequestsAhead() const {
+    return candidate_time_.has_value() && *candidate_time_ < kSlowCandidate ? kRequestsAhead : 1;
+  }
+
   // Gives work to every worker that has none, and then one request more to each, so that it need
   // not wait for the next one.
   absl::Status Assign(absl::Span<const Candidate> candidates) {
-    for (size_t depth = 0; depth < kRequestsAhead; ++depth) {
+    const size_t most = RequestsAhead();
+    for (size_t depth = 0; depth < most; ++depth) {
       for (auto& [id, worker] : workers_) {
         if (worker.requests.size() != depth || worker.host.empty() || LeftOut(worker.host)) {
           continue;
@@ -162,12 +172,12 @@ class FleetBackend::Scheduler {
       if (worker.busy()) next = std::min(next, worker.deadline);
     }
     std::vector<FleetTransport::Event> events = transport_->Wait(next - absl::Now());
-    // A worker answers in order: its first request comes first.
+    // A worker answers in order, almost always: its first request comes first.
     std::sort(events.begin(), events.end(),
               [](const auto& a, const auto& b) { return a.ticket < b.ticket; });
     for (const FleetTransport::Event& event : events) {
       const auto worker = std::find_if(workers_.begin(), workers_.end(), [&](const auto& entry) {
-        return entry.second.busy() && entry.second.requests.front().ticket == event.ticket;
+        return Find(entry.second, event.ticket) < entry.second.requests.size();
       });
       if (worker == workers_.end()) continue;
       if (absl::Status status = Take(worker->first, event, candidates); !status.ok()) return status;
@@ -183,20 +193,29 @@ class FleetBackend::Scheduler {
     return absl::OkStatus();
   }
 
+  // The position of a request, or how many there are.
+  static size_t Find(const Worker& worker, int64_t ticket) {
+    const auto request = std::find_if(worker.requests.begin(), worker.requests.end(),
+                                      [&](const Request& r) { return r.ticket == ticket; });
+    return static_cast<size_t>(request - worker.requests.begin());
+  }
+
   absl::Status Take(int id, const FleetTransport::Event& event,
                     absl::Span<const Candidate> candidates) {
     Worker& worker = workers_[id];
     if (!event.reply.ok()) {
       return Replace(id, {FailureKind::kCrash, std::string(event.reply.status().message())});
     }
-    const size_t asked = worker.requests.front().positions.size();
+    const auto request =
+        worker.requests.begin() + static_cast<std::ptrdiff_t>(Find(worker, event.ticket));
+    const size_t asked = request->positions.size();
     absl::StatusOr<FleetAnswer> answer = ParseFleetReply(*event.reply, asked);
     if (!answer.ok()) {
       return Replace(id, {FailureKind::kCrash, std::string(answer.status().message())});
     }
-    const std::vector<size_t> positions = std::move(worker.requests.front().positions);
-    NoteTime(worker, positions.size());
-    worker.requests.pop_front();
+    const std::vector<size_t> positions = std::move(request->positions);
+    NoteTime(worker, request->sent, positions.size());
+    worker.requests.erase(request);
     if (worker.busy()) worker.deadline = absl::Now() + worker.requests.front().patience;
     if (worker.host.empty()) return Welcome(id, *answer);
     host_failures_[worker.host] = 0;
@@ -215,10 +234,10 @@ class FleetBackend::Scheduler {
     return absl::OkStatus();
   }
 
-  // A worker is done with its first request: keeps how long a candidate takes, on average lately.
-  void NoteTime(Worker& worker, size_t candidates) {
+  // A worker is done with a request: keeps how long a candidate takes, on average lately.
+  void NoteTime(Worker& worker, absl::Time sent, size_t candidates) {
     const absl::Time now = absl::Now();
-    const absl::Duration took = now - std::max(worker.answered, worker.requests.front().sent);
+    const absl::Duration took = now - std::max(worker.answered, sent);
     worker.answered = now;
     if (candidates == 0) return;
     const absl::Duration one = took / static_cast<int64_t>(candidates);

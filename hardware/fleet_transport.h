@@ -30,7 +30,8 @@ class FleetTransport {
   // Kills a worker; nothing is heard of its requests any more.
   virtual void StopWorker(int worker) = 0;
 
-  // Sends a request; the ticket tells its event. A worker answers one request after the other.
+  // Sends a request; the ticket tells its event. A worker works on one request after the other, in
+  // the order in which they reach it.
   virtual absl::StatusOr<int64_t> Submit(int worker, const std::string& request) = 0;
 
   // What has been answered. Waits up to `timeout` for the first event.

@@ -75,11 +75,18 @@ class JournaledStore : public RecordStore {
   absl::StatusOr<std::string> LoadCheckpoint(const std::string& run_id) override {
     return Ask<std::string>([&] { return store_->LoadCheckpoint(run_id); });
   }
-  absl::StatusOr<std::vector<StoredResult>> Lookup(uint64_t kernel_fingerprint,
-                                                   const MeasurementContext& context,
-                                                   VersionMatch match) override {
+  absl::StatusOr<std::vector<StoredResult>> LookupBefore(uint64_t kernel_fingerprint,
+                                                         const MeasurementContext& context,
+                                                         VersionMatch match,
+                                                         int64_t unix_micros) override {
     return Ask<std::vector<StoredResult>>(
-        [&] { return store_->Lookup(kernel_fingerprint, context, match); });
+        [&] { return store_->LookupBefore(kernel_fingerprint, context, match, unix_micros); });
+  }
+  absl::StatusOr<std::vector<uint64_t>> MeasuredKernels(const MeasurementContext& context,
+                                                        VersionMatch match,
+                                                        int64_t unix_micros) override {
+    return Ask<std::vector<uint64_t>>(
+        [&] { return store_->MeasuredKernels(context, match, unix_micros); });
   }
   absl::StatusOr<std::vector<CandidateRecord>> RunCandidates(const std::string& run_id) override {
     return Ask<std::vector<CandidateRecord>>([&] { return store_->RunCandidates(run_id); });

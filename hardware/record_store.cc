@@ -31,6 +31,17 @@ std::optional<Fate> FateFromName(absl::string_view name) {
   return std::nullopt;
 }
 
+absl::string_view VersionMatchName(VersionMatch match) {
+  return match == VersionMatch::kStrict ? "strict" : "loose";
+}
+
+std::optional<VersionMatch> VersionMatchFromName(absl::string_view name) {
+  for (const VersionMatch match : {VersionMatch::kStrict, VersionMatch::kLoose}) {
+    if (VersionMatchName(match) == name) return match;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<std::unique_ptr<RecordStore>> RecordStore::Open(const std::string& url,
                                                                const RecordStoreOptions& options) {
   absl::StatusOr<StoreLocation> location = ParseStoreUrl(url);

@@ -2,6 +2,7 @@
 #define AUTOTUNE_HARDWARE_RECORD_STORE_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,6 +86,10 @@ enum class VersionMatch {
   kStrict,  // also backend, versions and flags: the times are comparable to the last digit
   kLoose,   // nothing else: good for a warm start, to be confirmed
 };
+
+// "strict" or "loose"; stable.
+absl::string_view VersionMatchName(VersionMatch match);
+std::optional<VersionMatch> VersionMatchFromName(absl::string_view name);
 
 // A damaged record found by Verify.
 struct DamagedRecord {
@@ -173,9 +178,23 @@ class RecordStore {
   // One result per configuration of the kernel that was measured (by any run), in order of first
   // record (time, then run, then sequence); samples in the same order. Reused results are not
   // counted again, and answers "not recorded" are no results.
-  virtual absl::StatusOr<std::vector<StoredResult>> Lookup(uint64_t kernel_fingerprint,
-                                                           const MeasurementContext& context,
-                                                           VersionMatch match) = 0;
+  absl::StatusOr<std::vector<StoredResult>> Lookup(uint64_t kernel_fingerprint,
+                                                   const MeasurementContext& context,
+                                                   VersionMatch match) {
+    return LookupBefore(kernel_fingerprint, context, match, std::numeric_limits<int64_t>::max());
+  }
+  // The same of what was recorded before a moment: the answer stays the same however the store
+  // grows.
+  virtual absl::StatusOr<std::vector<StoredResult>> LookupBefore(uint64_t kernel_fingerprint,
+                                                                 const MeasurementContext& context,
+                                                                 VersionMatch match,
+                                                                 int64_t unix_micros) = 0;
+
+  // The fingerprints of all kernels whose module is stored and that were measured so, in ascending
+  // order.
+  virtual absl::StatusOr<std::vector<uint64_t>> MeasuredKernels(const MeasurementContext& context,
+                                                                VersionMatch match,
+                                                                int64_t unix_micros) = 0;
 
   // Every candidate of a run by sequence.
   virtual absl::StatusOr<std::vector<CandidateRecord>> RunCandidates(const std::string& run_id) = 0;

@@ -1,12 +1,13 @@
 #include <sqlite3.h>
 
-#include <deque>
-#include <iterator>
+#include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -27,6 +28,17 @@ bool Matches(const MeasurementContext& stored, const MeasurementContext& wanted,
 // Collects the rows of one kernel into one result per configuration.
 class ResultCollector {
  public:
+  ResultCollector() = default;
+  ResultCollector(const ResultCollector&) = delete;
+  ResultCollector& operator=(const ResultCollector&) = delete;
+
+  // Makes room for so many: growing as they come costs as much as reading them.
+  void Reserve(int64_t results) {
+    constexpr int64_t kMost = int64_t{1} << 20;
+    results_.reserve(static_cast<size_t>(std::min(results, kMost)));
+    index_.reserve(results_.capacity());
+  }
+
   // Key and outcome as ForEachOutcome gives them.
   absl::Status Add(absl::string_view key, absl::string_view outcome, TimeSource source) {
     absl::StatusOr<Measurement> measurement = MeasurementOf(outcome, source);
@@ -38,19 +50,19 @@ class ResultCollector {
       }
     }
     if (const auto found = index_.find(key); found != index_.end()) {
-      Join(*measurement, &found->second->measurement);
+      Join(*measurement, &results_[*found].measurement);
       return absl::OkStatus();
     }
     absl::StatusOr<Config> config = Config::FromKey(key);
     if (!config.ok()) return config.status();
     results_.push_back({*std::move(config), *std::move(measurement)});
-    index_.emplace(results_.back().config.Key(), &results_.back());
+    index_.insert(results_.size() - 1);
     return absl::OkStatus();
   }
 
   std::vector<StoredResult> Take() {
     index_.clear();
-    return {std::make_move_iterator(results_.begin()), std::make_move_iterator(results_.end())};
+    return std::move(results_);
   }
 
  private:
@@ -72,9 +84,31 @@ class ResultCollector {
     *known = Measurement::FromSamples(std::move(samples), known->source());
   }
 
-  // A deque: its elements stay where they are, and index_ points into them.
-  std::deque<StoredResult> results_;
-  absl::flat_hash_map<absl::string_view, StoredResult*> index_;
+  // Positions in results_, found by the configuration's key.
+  struct KeyOf {
+    const std::vector<StoredResult>* results;
+    absl::string_view operator()(size_t position) const {
+      return (*results)[position].config.Key();
+    }
+    absl::string_view operator()(absl::string_view key) const { return key; }
+  };
+  struct Hash : KeyOf {
+    using is_transparent = void;
+    template <typename T>
+    size_t operator()(const T& entry) const {
+      return absl::Hash<absl::string_view>()(KeyOf::operator()(entry));
+    }
+  };
+  struct Equal : KeyOf {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return KeyOf::operator()(a) == KeyOf::operator()(b);
+    }
+  };
+
+  std::vector<StoredResult> results_;
+  absl::flat_hash_set<size_t, Hash, Equal> index_{0, Hash{{&results_}}, Equal{{&results_}}};
 };
 
 using OutcomeVisitor = absl::FunctionRef<void(absl::string_view, absl::string_view)>;
@@ -110,6 +144,24 @@ void ForEachOutcomeOfSqlite(soci::session& sql, const std::string& query, Outcom
   if (result != SQLITE_DONE) StoreSession::ThrowSqliteError(sql, result);
 }
 
+// SQL after WHERE for what was measured under a matching context before a moment; empty if there is
+// no such context.
+std::string WhereMeasured(soci::session& sql, const MeasurementContext& context, VersionMatch match,
+                          int64_t unix_micros) {
+  const MeasurementContext wanted = CleanContext(context);
+  std::vector<int64_t> ids;
+  for (const auto& [id, stored] : ReadContexts(sql)) {
+    if (Matches(stored, wanted, match)) ids.push_back(id);
+  }
+  if (ids.empty()) return "";
+  std::string where = absl::StrCat("context IN (", absl::StrJoin(ids, ", "),
+                                   ") AND fate = ", Quoted(FateName(Fate::kMeasured)));
+  if (unix_micros != std::numeric_limits<int64_t>::max()) {
+    absl::StrAppend(&where, " AND recorded < ", unix_micros);
+  }
+  return where;
+}
+
 }  // namespace
 
 void ForEachOutcome(soci::session& sql, StoreLocation::Kind kind, const std::string& where,
@@ -122,21 +174,20 @@ void ForEachOutcome(soci::session& sql, StoreLocation::Kind kind, const std::str
   ForEachOutcomeOfPostgres(sql, query, visit);
 }
 
-absl::StatusOr<std::vector<StoredResult>> SqlRecordStore::Lookup(uint64_t kernel_fingerprint,
-                                                                 const MeasurementContext& context,
-                                                                 VersionMatch match) {
+absl::StatusOr<std::vector<StoredResult>> SqlRecordStore::LookupBefore(
+    uint64_t kernel_fingerprint, const MeasurementContext& context, VersionMatch match,
+    int64_t unix_micros) {
   ResultCollector collector;
-  const MeasurementContext wanted = CleanContext(context);
   absl::Status status = session_->Read([&](soci::session& sql) {
-    std::vector<int64_t> ids;
-    for (const auto& [id, stored] : ReadContexts(sql)) {
-      if (Matches(stored, wanted, match)) ids.push_back(id);
-    }
-    if (ids.empty()) return absl::OkStatus();
+    const std::string measured = WhereMeasured(sql, context, match, unix_micros);
+    if (measured.empty()) return absl::OkStatus();
     absl::Status first_error;
-    const std::string where =
-        absl::StrCat("kernel = ", static_cast<int64_t>(kernel_fingerprint), " AND context IN (",
-                     absl::StrJoin(ids, ", "), ") AND fate = ", Quoted(FateName(Fate::kMeasured)));
+    const std::string of_kernel =
+        absl::StrCat("kernel = ", static_cast<int64_t>(kernel_fingerprint));
+    long long records = 0;  // answered by the index alone
+    sql << "SELECT COUNT(*) FROM candidates WHERE " << of_kernel, soci::into(records);
+    collector.Reserve(records);
+    const std::string where = absl::StrCat(of_kernel, " AND ", measured);
     ForEachOutcome(
         sql, session_->location().kind, where, "recorded, run, sequence",
         [&](absl::string_view key, absl::string_view outcome) {
@@ -151,6 +202,28 @@ absl::StatusOr<std::vector<StoredResult>> SqlRecordStore::Lookup(uint64_t kernel
   });
   if (!status.ok()) return status;
   return collector.Take();
+}
+
+absl::StatusOr<std::vector<uint64_t>> SqlRecordStore::MeasuredKernels(
+    const MeasurementContext& context, VersionMatch match, int64_t unix_micros) {
+  std::vector<uint64_t> kernels;
+  absl::Status status = session_->Read([&](soci::session& sql) {
+    const std::string where = WhereMeasured(sql, context, match, unix_micros);
+    if (where.empty()) return absl::OkStatus();
+    // From the few kernels to their candidates, whose index is by kernel.
+    const std::string query = absl::StrCat(
+        "SELECT fingerprint FROM kernels WHERE EXISTS (SELECT 1 FROM candidates"
+        " WHERE candidates.kernel = kernels.fingerprint AND ",
+        where, ")");
+    long long kernel = 0;
+    soci::statement select = (sql.prepare << query, soci::into(kernel));
+    select.execute();
+    while (select.fetch()) kernels.push_back(static_cast<uint64_t>(kernel));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  std::sort(kernels.begin(), kernels.end());
+  return kernels;
 }
 
 }  // namespace autotune

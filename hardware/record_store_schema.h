@@ -9,7 +9,7 @@ namespace autotune {
 
 // The version of the tables that this program writes. Every change of a table adds a step to
 // StoreMigrations() and raises it by one.
-inline constexpr int kStoreSchemaVersion = 2;
+inline constexpr int kStoreSchemaVersion = 3;
 
 // Step i holds the statements that turn version i into version i + 1; version 0 is an empty
 // database. Statements are in the SQL that SQLite and PostgreSQL share.

@@ -30,9 +30,13 @@ class SqlRecordStore : public RecordStore {
   absl::Status Append(absl::Span<const CandidateRecord> records,
                       std::optional<std::string> checkpoint) override;
   absl::StatusOr<std::string> LoadCheckpoint(const std::string& run_id) override;
-  absl::StatusOr<std::vector<StoredResult>> Lookup(uint64_t kernel_fingerprint,
-                                                   const MeasurementContext& context,
-                                                   VersionMatch match) override;
+  absl::StatusOr<std::vector<StoredResult>> LookupBefore(uint64_t kernel_fingerprint,
+                                                         const MeasurementContext& context,
+                                                         VersionMatch match,
+                                                         int64_t unix_micros) override;
+  absl::StatusOr<std::vector<uint64_t>> MeasuredKernels(const MeasurementContext& context,
+                                                        VersionMatch match,
+                                                        int64_t unix_micros) override;
   absl::StatusOr<std::vector<CandidateRecord>> RunCandidates(const std::string& run_id) override;
   absl::StatusOr<StoreTotals> Totals() override;
   absl::StatusOr<std::vector<DamagedRecord>> Verify() override;

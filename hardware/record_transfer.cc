@@ -5,10 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "hardware/record_store_rows.h"
 #include "hardware/record_transfer_json.h"
 #include "nlohmann/json.hpp"
 
@@ -85,40 +82,6 @@ class Importer {
   ImportCounts counts_;
 };
 
-std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
-}
-
-std::string CsvLine(const CandidateRecord& record) {
-  const CandidateRow row = RowFromCandidate(record);
-  const MeasurementContext& context = record.context;
-  std::string median;
-  if (record.measurement.has_value() && record.measurement->ok()) {
-    median = DoubleToText(record.measurement->MedianSeconds());
-  }
-  std::vector<std::string> fields = {
-      row.run,
-      absl::StrCat(row.sequence),
-      row.kernel_name,
-      absl::StrCat(absl::Hex(record.kernel_fingerprint, absl::kZeroPad16)),
-      context.device,
-      context.backend,
-      context.versions,
-      context.flags,
-      std::string(TimeSourceName(context.source)),
-      row.config,
-      row.fate,
-      median,
-      absl::StrReplaceAll(row.samples, {{",", " "}}),
-      row.failure,
-      row.message,
-      row.compile_seconds,
-      absl::StrCat(row.recorded)};
-  for (std::string& field : fields) field = CsvField(field);
-  return absl::StrCat(absl::StrJoin(fields, ","), "\n");
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> ExportJsonLines(RecordStore& store) {
@@ -161,20 +124,6 @@ absl::StatusOr<ImportCounts> ImportJsonLines(RecordStore& store, absl::string_vi
   }
   if (absl::Status status = importer.Flush(); !status.ok()) return status;
   return importer.counts();
-}
-
-absl::StatusOr<std::string> ExportCsv(RecordStore& store) {
-  std::string csv =
-      "run,sequence,kernel,fingerprint,device,backend,versions,flags,source,config,fate,"
-      "median_seconds,samples,failure,message,compile_seconds,unix_micros\n";
-  const absl::StatusOr<std::vector<RunRecord>> runs = store.ListRuns();
-  if (!runs.ok()) return runs.status();
-  for (const RunRecord& run : *runs) {
-    const auto candidates = store.RunCandidates(run.id);
-    if (!candidates.ok()) return candidates.status();
-    for (const CandidateRecord& candidate : *candidates) csv += CsvLine(candidate);
-  }
-  return csv;
 }
 
 }  // namespace autotune

@@ -33,8 +33,18 @@ absl::StatusOr<ImportCounts> ImportJsonLines(RecordStore& store, absl::string_vi
                                              const std::string& name);
 
 // The candidates of all runs as comma-separated values (RFC 4180) with a header line, one row a
-// candidate; for spreadsheets, not for importing.
+// candidate, the run's own values in the first row of each. Importing it into an empty store and
+// exporting again gives the same bytes. Modules of kernels, checkpoints and runs without candidates
+// are left out.
 absl::StatusOr<std::string> ExportCsv(RecordStore& store);
+
+// True if the text begins like what ExportCsv writes.
+bool LooksLikeRecordCsv(absl::string_view text);
+
+// Adds what ExportCsv wrote, as ImportJsonLines does. InvalidArgument, naming record and column,
+// for anything else; what came before that record may stay.
+absl::StatusOr<ImportCounts> ImportCsv(RecordStore& store, absl::string_view text,
+                                       const std::string& name);
 
 // Adds a recording as a finished run named `run_id`: every recorded configuration is a measured
 // candidate, all at the time `unix_micros`. AlreadyExists if the store has that run.

@@ -15,8 +15,10 @@
 #include "costmodel/model_file.h"
 #include "costmodel/rank_metrics.h"
 #include "costmodel/recorded_examples.h"
+#include "hardware/atomic_file.h"
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
+#include "tuner/html_evaluation.h"
 #include "tuner/number_options.h"
 #include "tuner/printable.h"
 #include "tuner/text_table.h"
@@ -28,6 +30,7 @@ namespace {
 constexpr char kExamples[] = R"(
 Examples:
   autotune evaluate --model model --data recordings/
+  autotune evaluate --model model --data recordings/ --html evaluation.html
   autotune evaluate --model seed1 --model seed2 --model seed3 --data recordings/ --json
 
 Only programs that none of the models was trained or validated on count, unless --all is given. The
@@ -41,14 +44,12 @@ struct EvaluateOptions {
   bool by_kernel = false;
   int64_t jobs = 2;
   int64_t bootstrap = 1000;
+  std::string html;
   bool json = false;
 };
 
 // One model on one set of kernels, with the analytical model that it builds on.
-struct Evaluation {
-  std::string model;
-  std::vector<ScoredKernel> learned, analytical;
-};
+using Evaluation = EvaluatedModel;
 
 // Files of programs that no model has seen.
 std::vector<std::string> UnseenFiles(const std::vector<std::string>& files,
@@ -78,7 +79,7 @@ absl::StatusOr<Evaluation> Evaluate(const std::string& directory, const ModelFil
   absl::StatusOr<std::unique_ptr<Network>> network = RestoreNetwork(model);
   if (!network.ok()) return network.status();
   Evaluation evaluation;
-  evaluation.model = directory;
+  evaluation.name = directory;
   absl::StatusOr<std::vector<ScoredKernel>> learned = ScoreStore(network->get(), **store, jobs);
   if (!learned.ok()) return learned.status();
   absl::StatusOr<std::vector<ScoredKernel>> analytical = ScoreStore(nullptr, **store, jobs);
@@ -88,7 +89,7 @@ absl::StatusOr<Evaluation> Evaluate(const std::string& directory, const ModelFil
   return evaluation;
 }
 
-absl::StatusOr<std::vector<Evaluation>> EvaluateAll(const EvaluateOptions& options) {
+absl::StatusOr<EvaluationReport> EvaluateAll(const EvaluateOptions& options) {
   absl::StatusOr<std::vector<std::string>> files = ExpandDataFiles(options.data);
   if (!files.ok()) return files.status();
   std::vector<ModelFile> models;
@@ -103,14 +104,16 @@ absl::StatusOr<std::vector<Evaluation>> EvaluateAll(const EvaluateOptions& optio
                         absl::InvalidArgumentError("the models were trained on all programs of the "
                                                    "data; --all evaluates on these as well"));
   }
-  std::vector<Evaluation> evaluations;
+  EvaluationReport report;
+  report.bootstrap = static_cast<int>(options.bootstrap);
+  report.files = *files;
   for (size_t i = 0; i < models.size(); ++i) {
     absl::StatusOr<Evaluation> evaluation =
         Evaluate(options.models[i], models[i], *files, static_cast<int>(options.jobs));
     if (!evaluation.ok()) return evaluation.status();
-    evaluations.push_back(*std::move(evaluation));
+    report.models.push_back(*std::move(evaluation));
   }
-  return evaluations;
+  return report;
 }
 
 std::string Cell(const MetricEstimate& estimate, int digits) {
@@ -152,12 +155,12 @@ void PrintText(const EvaluateOptions& options, const std::vector<Evaluation>& ev
   const auto samples = static_cast<int>(options.bootstrap);
   TextTable total = MetricsTable("model");
   for (const Evaluation& evaluation : evaluations) {
-    AddMetricsRow(evaluation.model, SummarizeScores(evaluation.learned, samples, 1), &total);
+    AddMetricsRow(evaluation.name, SummarizeScores(evaluation.learned, samples, 1), &total);
     AddMetricsRow(" analytical", SummarizeScores(evaluation.analytical, samples, 1), &total);
   }
   out << total.ToString();
   for (const Evaluation& evaluation : evaluations) {
-    TextTable table = MetricsTable(evaluation.model);
+    TextTable table = MetricsTable(evaluation.name);
     const auto analytical = ByProgram(evaluation.analytical);
     for (const auto& [program, kernels] : ByProgram(evaluation.learned)) {
       AddMetricsRow(program, SummarizeScores(kernels, 0, 1), &table);
@@ -191,7 +194,7 @@ nlohmann::json EvaluationToJson(const EvaluateOptions& options, const Evaluation
         {"analytical", ToJson(SummarizeScores(analytical.at(program), samples, 1))}};
   }
   nlohmann::json result = {
-      {"model", evaluation.model},
+      {"model", evaluation.name},
       {"learned", ToJson(SummarizeScores(evaluation.learned, samples, 1))},
       {"analytical", ToJson(SummarizeScores(evaluation.analytical, samples, 1))},
       {"programs", std::move(programs)}};
@@ -200,14 +203,18 @@ nlohmann::json EvaluationToJson(const EvaluateOptions& options, const Evaluation
 }
 
 int RunEvaluate(const EvaluateOptions& options, CommandContext& context) {
-  const absl::StatusOr<std::vector<Evaluation>> evaluations = EvaluateAll(options);
-  if (!evaluations.ok()) return context.Fail(evaluations.status());
+  const absl::StatusOr<EvaluationReport> report = EvaluateAll(options);
+  if (!report.ok()) return context.Fail(report.status());
+  if (!options.html.empty()) {
+    absl::Status written = WriteFileAtomically(options.html, RenderHtml(*report));
+    if (!written.ok()) return context.Fail(WithExitCode(kExitBroken, written));
+  }
   if (!options.json) {
-    PrintText(options, *evaluations, context.out);
+    PrintText(options, report->models, context.out);
     return kExitDone;
   }
   nlohmann::json document = {{"evaluations", nlohmann::json::array()}};
-  for (const Evaluation& evaluation : *evaluations) {
+  for (const Evaluation& evaluation : report->models) {
     document["evaluations"].push_back(EvaluationToJson(options, evaluation));
   }
   context.out << DumpJson(document) << "\n";
@@ -230,6 +237,7 @@ void AddEvaluateCommand(CLI::App& app, CommandContext& context) {
             "Samples for the intervals; 0 for none")
       ->capture_default_str();
   AddNumber(*command, "--jobs", options->jobs, {1, 256}, "Threads")->capture_default_str();
+  command->add_option("--html", options->html, "Write a page with charts here");
   command->add_flag("--json", options->json, "One JSON document on standard output");
   command->footer(kExamples);
   command->callback([options, &context] { context.exit_code = RunEvaluate(*options, context); });

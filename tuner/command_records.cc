@@ -32,6 +32,7 @@ Examples:
   autotune records verify --store sqlite:records.db      exit code 3 if anything is damaged
   autotune records export --store sqlite:records.db --to csv --out records.csv
   autotune records export --store sqlite:records.db --to pb --device tpu-v3 --out tiles.pb
+  autotune records export --store sqlite:records.db --to npz --device tpu-v3 --out tiles/
   autotune records import records.jsonl tpu_v3.pb --store sqlite:team.db
   autotune records merge sqlite:mine.db sqlite:yours.db --store sqlite:team.db
   autotune records prune --older-than-days 90 --store sqlite:team.db)";
@@ -163,9 +164,12 @@ int RunRecords(const RecordsOptions& options, Action action, CommandContext& con
 }
 
 void AddExportOptions(CLI::App& command, RecordsOptions& options) {
-  command.add_option("--to", options.form, "jsonl, csv, recording or pb (TpuGraphs)")
+  command
+      .add_option("--to", options.form,
+                  "jsonl, csv, recording, or pb and npz as TpuGraphs has them")
       ->capture_default_str();
-  command.add_option("--out", options.out, "File to write; - is standard output")->required();
+  command.add_option("--out", options.out, "File to write, a folder for npz; - is standard output")
+      ->required();
   command.add_option("--device", options.device, "Of a recording: tpu-v3, ...");
   command.add_option("--times", options.source, "Of a recording: hardware or estimate")
       ->capture_default_str();
@@ -222,7 +226,7 @@ void AddRecordsCommand(CLI::App& app, CommandContext& context) {
     if (entry.action == Show) command->add_option("RUN", options->run, "Its id")->required();
     if (entry.action == ExportRecords) AddExportOptions(*command, *options);
     if (entry.action == ImportRecords) {
-      command->add_option("FILE", options->files, "JSON lines or recordings")->required();
+      command->add_option("FILE", options->files, "JSON lines, CSV, recordings, npz")->required();
     }
     if (entry.action == MergeRecords) {
       command->add_option("STORE", options->files, "URLs of the stores to add")->required();

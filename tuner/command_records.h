@@ -18,7 +18,7 @@ namespace autotune {
 struct RecordsOptions {
   std::string store;
   std::string run;                         // show
-  std::string form = "jsonl";              // export: jsonl, csv, recording or pb
+  std::string form = "jsonl";              // export: jsonl, csv, recording, pb or npz
   std::string out;                         // export; "-" is standard output
   std::string device;                      // export of a recording: of which device
   std::string source = "hardware";         // and whether hardware times or estimates

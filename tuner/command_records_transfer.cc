@@ -6,12 +6,14 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "hardware/atomic_file.h"
+#include "hardware/npz_file.h"
 #include "hardware/record_transfer.h"
 #include "hardware/recording.h"
 #include "hardware/recording_forms.h"
 #include "hlo/fingerprint.h"
 #include "tuner/best_config.h"
 #include "tuner/command_records.h"
+#include "tuner/command_records_npz.h"
 #include "tuner/command_status.h"
 #include "tuner/printable.h"
 #include "tuner/text_table.h"
@@ -23,7 +25,7 @@ absl::Status WrongUse(const std::string& message) {
   return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(message));
 }
 
-absl::StatusOr<std::string> RecordingBytes(RecordStore& store, const RecordsOptions& options) {
+absl::StatusOr<Recording> DeviceRecording(RecordStore& store, const RecordsOptions& options) {
   if (options.device.empty()) {
     return WrongUse(absl::StrCat("--to ", options.form, " needs --device, such as tpu-v3"));
   }
@@ -42,6 +44,12 @@ absl::StatusOr<std::string> RecordingBytes(RecordStore& store, const RecordsOpti
                         absl::NotFoundError(absl::StrCat("the store holds no ", options.source,
                                                          " times of ", options.device)));
   }
+  return recording;
+}
+
+absl::StatusOr<std::string> RecordingBytes(RecordStore& store, const RecordsOptions& options) {
+  const absl::StatusOr<Recording> recording = DeviceRecording(store, options);
+  if (!recording.ok()) return recording.status();
   if (options.form == "recording") return recording->Serialize();
   absl::StatusOr<std::string> bytes = WriteTuningData(*recording);
   return bytes.ok() ? bytes : WithExitCode(kExitBadInput, bytes.status());
@@ -50,7 +58,8 @@ absl::StatusOr<std::string> RecordingBytes(RecordStore& store, const RecordsOpti
 // A recording has no run; the same file always gets the same one.
 absl::StatusOr<ImportCounts> AddRecording(RecordStore& store, const std::string& content,
                                           const std::string& path) {
-  absl::StatusOr<Recording> recording = Recording::Parse(content, path);
+  absl::StatusOr<Recording> recording =
+      LooksLikeNpz(content) ? RecordingOfNpz(content, path) : Recording::Parse(content, path);
   if (!recording.ok()) return WithExitCode(kExitBadInput, recording.status());
   const std::string id =
       absl::StrCat("import-", FingerprintText(Fingerprinter().AddText(content).Get()));
@@ -63,8 +72,12 @@ absl::StatusOr<ImportCounts> AddRecording(RecordStore& store, const std::string&
 absl::StatusOr<ImportCounts> AddFile(RecordStore& store, const std::string& path) {
   absl::StatusOr<std::string> content = ReadWholeFile(path);
   if (!content.ok()) return WithExitCode(kExitBadInput, content.status());
-  if (Recording::LooksLikeRecording(*content)) return AddRecording(store, *content, path);
-  absl::StatusOr<ImportCounts> counts = ImportJsonLines(store, *content, path);
+  if (LooksLikeNpz(*content) || Recording::LooksLikeRecording(*content)) {
+    return AddRecording(store, *content, path);
+  }
+  absl::StatusOr<ImportCounts> counts = LooksLikeRecordCsv(*content)
+                                            ? ImportCsv(store, *content, path)
+                                            : ImportJsonLines(store, *content, path);
   if (absl::IsInvalidArgument(counts.status()) || absl::IsAlreadyExists(counts.status())) {
     return WithExitCode(kExitBadInput, counts.status());
   }
@@ -74,6 +87,13 @@ absl::StatusOr<ImportCounts> AddFile(RecordStore& store, const std::string& path
 }  // namespace
 
 absl::Status ExportRecords(RecordStore& store, const RecordsOptions& options, std::ostream& out) {
+  if (options.form == "npz") {
+    if (options.out == "-")
+      return WrongUse("--to npz needs a folder as --out, for a file a kernel");
+    const absl::StatusOr<Recording> recording = DeviceRecording(store, options);
+    if (!recording.ok()) return recording.status();
+    return ExportNpz(*recording, options.out, out);
+  }
   absl::StatusOr<std::string> content = std::string();
   if (options.form == "jsonl") {
     content = ExportJsonLines(store);
@@ -83,7 +103,7 @@ absl::Status ExportRecords(RecordStore& store, const RecordsOptions& options, st
     content = RecordingBytes(store, options);
   } else {
     return WrongUse(
-        absl::StrCat("--to takes jsonl, csv, recording or pb; got \"", options.form, "\""));
+        absl::StrCat("--to takes jsonl, csv, recording, pb or npz; got \"", options.form, "\""));
   }
   if (!content.ok()) return content.status();
   if (options.out == "-") {

@@ -90,11 +90,31 @@ std::string KernelNotes(const TuningReport& report) {
   return text;
 }
 
+// What each of several programs gained.
+std::string ProgramsTable(const TuningReport& report) {
+  if (report.programs.empty()) return "";
+  TextTable table;
+  table.Column("program", TextTable::Align::kLeft).Column("kernels");
+  table.Column(absl::StrCat("default", Mark(report)))
+      .Column(absl::StrCat("best found", Mark(report)))
+      .Column("speed-up");
+  const auto seconds = [](const std::optional<double>& value) {
+    return value ? FormatSeconds(*value) : std::string("-");
+  };
+  for (const ProgramReport& program : report.programs) {
+    const std::optional<double> speedup = program.Speedup();
+    table.Row({program.path, FormatCount(static_cast<int64_t>(program.kernels.size())),
+               seconds(program.default_seconds), seconds(program.best_seconds),
+               speedup ? FormatSpeedup(*speedup) : "-"});
+  }
+  return absl::StrCat(table.ToString(), "\n");
+}
+
 std::string TotalsTable(const TuningReport& report) {
   if (report.totals.empty()) return "";
   const ProgramTotal* base = report.Total("default");
   TextTable table;
-  table.Column("program", TextTable::Align::kLeft)
+  table.Column(report.programs.empty() ? "program" : "all programs", TextTable::Align::kLeft)
       .Column(absl::StrCat("time", Mark(report)))
       .Column("speed-up")
       .Column("kernels", TextTable::Align::kLeft);
@@ -179,6 +199,7 @@ RunHeadline HeadlineOf(const TuningReport& report) {
           .time_source = report.time_source,
           .reason = report.backend_reason,
           .program = report.program,
+          .programs = static_cast<int64_t>(report.programs.size()),
           .kernels = static_cast<int64_t>(report.kernels.size()),
           .strategy = report.strategy,
           .model = report.model,
@@ -187,17 +208,18 @@ RunHeadline HeadlineOf(const TuningReport& report) {
 
 std::string RenderHeadline(const RunHeadline& headline) {
   const bool estimate = headline.time_source == TimeSource::kEstimate;
-  return absl::StrCat("backend: ", headline.backend, " for ", headline.device, ", ",
-                      estimate ? "ESTIMATES, not hardware times" : "hardware times", " (",
-                      headline.reason, ")\n", "program: ", headline.program, ", ", headline.kernels,
-                      headline.kernels == 1 ? " kernel" : " kernels", "; strategy ",
-                      headline.strategy, ", model ", headline.model, ", seed ", headline.seed,
-                      "\n");
+  return absl::StrCat(
+      "backend: ", headline.backend, " for ", headline.device, ", ",
+      estimate ? "ESTIMATES, not hardware times" : "hardware times", " (", headline.reason, ")\n",
+      "program: ", headline.program,
+      headline.programs > 0 ? absl::StrCat(" (", headline.programs, " in all)") : "", ", ",
+      headline.kernels, headline.kernels == 1 ? " kernel" : " kernels", "; strategy ",
+      headline.strategy, ", model ", headline.model, ", seed ", headline.seed, "\n");
 }
 
 std::string RenderConsole(const TuningReport& report) {
-  return absl::StrCat(KernelTable(report), KernelNotes(report), "\n", TotalsTable(report),
-                      Failures(report), "\n", Summary(report), Footer(report));
+  return absl::StrCat(KernelTable(report), KernelNotes(report), "\n", ProgramsTable(report),
+                      TotalsTable(report), Failures(report), "\n", Summary(report), Footer(report));
 }
 
 }  // namespace autotune

@@ -253,6 +253,7 @@ std::string RenderHtml(const TuningReport& report) {
                    report.kernels.size() == 1 ? " kernel" : " kernels"));
   AddHeadline(report, page);
   AddSearch(report, page);
+  AddPrograms(report, page);
   AddKernels(report, page);
   AddRoofline(report, page);
   AddModels(report, page);

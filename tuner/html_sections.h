@@ -16,6 +16,8 @@ namespace autotune {
 void AddHeadline(const TuningReport& report, HtmlPage& page);
 // Best so far, and every measurement against its kernel's default.
 void AddSearch(const TuningReport& report, HtmlPage& page);
+// What each of several programs gained.
+void AddPrograms(const TuningReport& report, HtmlPage& page);
 void AddKernels(const TuningReport& report, HtmlPage& page);
 void AddRoofline(const TuningReport& report, HtmlPage& page);
 // Predicted against measured, with rank correlation and top-K error.

@@ -63,6 +63,7 @@ json ToJson(const RankingModel& model) {
 
 json ToJson(const KernelReport& kernel);
 json ToJson(const ProgramTotal& total);
+json ToJson(const ProgramReport& program);
 json ToJson(const ProgressPoint& point);
 json ToJson(const CandidateOutcome& outcome);
 
@@ -109,6 +110,18 @@ json ToJson(const KernelReport& kernel) {
 
 json ToJson(const ProgramTotal& total) {
   return {{"name", total.name}, {"seconds", total.seconds}, {"kernels", total.kernels}};
+}
+
+json ToJson(const ProgramReport& program) {
+  json kernels = json::array();
+  for (const ProgramKernel& kernel : program.kernels) {
+    kernels.push_back({{"kernel", kernel.kernel}, {"count", kernel.count}});
+  }
+  json value = {{"path", program.path}, {"name", program.name}, {"kernels", std::move(kernels)}};
+  SetIf(value, "default_seconds", program.default_seconds);
+  SetIf(value, "best_seconds", program.best_seconds);
+  SetIf(value, "speedup", program.Speedup());
+  return value;
 }
 
 json ToJson(const ProgressPoint& point) {
@@ -190,6 +203,7 @@ json RenderJson(const TuningReport& report) {
         {"device_compile_seconds", report.time.device_compile},
         {"device_run_seconds", report.time.device_run}}}};
   SetIf(document, "speedup", report.Speedup());
+  if (!report.programs.empty()) document["programs"] = ToJsonList(report.programs);
   if (report.speedup_interval) document["speedup_interval"] = ToJson(*report.speedup_interval);
   return document;
 }

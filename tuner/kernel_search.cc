@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <string>
 #include <utility>
 
 #include "tuner/prefilter.h"
@@ -9,8 +11,13 @@
 namespace autotune {
 
 KernelSearch::KernelSearch(const SearchSpace& space, const CandidateScorer* scorer,
-                           std::unique_ptr<SearchStrategy> strategy, KernelSearchOptions options)
-    : space_(space), scorer_(scorer), strategy_(std::move(strategy)), options_(std::move(options)) {
+                           std::unique_ptr<SearchStrategy> strategy, KernelSearchOptions options,
+                           const CandidateScorer* opinion)
+    : space_(space),
+      scorer_(scorer),
+      opinion_(opinion),
+      strategy_(std::move(strategy)),
+      options_(std::move(options)) {
   if (scorer_ != nullptr) scored_version_ = scorer_->version();
 }
 
@@ -18,11 +25,15 @@ void KernelSearch::Propose(int64_t n) {
   if (exhausted_ || n <= 0) return;
   std::vector<Config> proposals = strategy_->Propose(n);
   if (proposals.empty()) exhausted_ = true;
-  std::vector<double> scores =
-      scorer_ != nullptr ? scorer_->Score(proposals) : std::vector<double>(proposals.size(), 0.0);
+  const auto score = [&](const CandidateScorer* scorer) {
+    return scorer != nullptr ? scorer->Score(proposals)
+                             : std::vector<double>(proposals.size(), 0.0);
+  };
+  const std::vector<double> scores = score(scorer_);
+  const std::vector<double> opinions = score(opinion_);
   for (size_t i = 0; i < proposals.size(); ++i) {
     if (used_.contains(proposals[i].Key())) continue;
-    pool_.push_back({std::move(proposals[i]), scores[i]});
+    pool_.push_back({std::move(proposals[i]), scores[i], opinions[i]});
   }
 }
 
@@ -34,6 +45,19 @@ void KernelSearch::RefreshScores() {
   const std::vector<double> scores = scorer_->Score(configs);
   for (size_t i = 0; i < pool_.size(); ++i) pool_[i].score = scores[i];
   scored_version_ = scorer_->version();
+}
+
+RankedCandidate KernelSearch::Ranked(size_t position) const {
+  const Waiter& waiter = pool_[position];
+  RankedCandidate candidate = {waiter.config, {}};
+  const auto add = [&](const std::string& model, double Waiter::*score) {
+    const int64_t rank = std::count_if(pool_.begin(), pool_.end(),
+                                       [&](const Waiter& w) { return w.*score < waiter.*score; });
+    candidate.predictions.push_back({model, waiter.*score, rank});
+  };
+  if (scorer_ != nullptr) add(options_.model, &Waiter::score);
+  if (opinion_ != nullptr) add(options_.opinion, &Waiter::opinion);
+  return candidate;
 }
 
 std::vector<RankedCandidate> KernelSearch::TakeFromPool(int64_t n) {
@@ -49,12 +73,7 @@ std::vector<RankedCandidate> KernelSearch::TakeFromPool(int64_t n) {
   std::vector<RankedCandidate> taken;
   std::vector<bool> gone(pool_.size(), false);
   for (size_t i : kept) {
-    RankedCandidate candidate = {pool_[i].config, std::nullopt};
-    if (scorer_ != nullptr) {
-      const int64_t rank = std::count_if(scores.begin(), scores.end(),
-                                         [&](double score) { return score < scores[i]; });
-      candidate.prediction = {options_.model, scores[i], rank};
-    }
+    RankedCandidate candidate = Ranked(i);
     used_.insert(candidate.config.Key());
     gone[i] = true;
     taken.push_back(std::move(candidate));
@@ -101,19 +120,15 @@ int64_t KernelSearch::Remaining() const {
   return std::max<int64_t>(0, *size - static_cast<int64_t>(used_.size()));
 }
 
-std::vector<RankedCandidate> KernelSearch::Waiting() const {
-  std::vector<Waiter> waiting = pool_;
-  std::stable_sort(waiting.begin(), waiting.end(),
-                   [](const Waiter& a, const Waiter& b) { return a.score < b.score; });
+std::vector<RankedCandidate> KernelSearch::Waiting(size_t most) const {
+  std::vector<size_t> order(pool_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [this](size_t a, size_t b) { return pool_[a].score < pool_[b].score; });
+  if (order.size() > most) order.resize(most);
   std::vector<RankedCandidate> ranked;
-  ranked.reserve(waiting.size());
-  for (size_t i = 0; i < waiting.size(); ++i) {
-    RankedCandidate candidate = {std::move(waiting[i].config), std::nullopt};
-    if (scorer_ != nullptr) {
-      candidate.prediction = {options_.model, waiting[i].score, static_cast<int64_t>(i)};
-    }
-    ranked.push_back(std::move(candidate));
-  }
+  ranked.reserve(order.size());
+  for (size_t position : order) ranked.push_back(Ranked(position));
   return ranked;
 }
 

@@ -17,15 +17,17 @@
 
 namespace autotune {
 
-// A candidate with what the model said of it.
+// A candidate with what each model said of it, first the one that guides the search; empty without
+// a model.
 struct RankedCandidate {
   Config config;
-  std::optional<Prediction> prediction;  // absent without a model
+  std::vector<Prediction> predictions;
 };
 
 // How a kernel is searched. Data only.
 struct KernelSearchOptions {
   std::string model;         // the scorer's name in predictions
+  std::string opinion;       // that of the second opinion
   double exploration = 0.1;  // share of each batch that is explored (see PrefilterOptions)
   // With a scorer, so many proposals are ranked for each candidate that is measured, and at least
   // `min_proposals` a round.
@@ -40,9 +42,11 @@ struct KernelSearchOptions {
 // proposal is kept. Not thread-safe; deterministic.
 class KernelSearch {
  public:
-  // `scorer` may be null. Space and scorer must outlive the search.
+  // `scorer` may be null. `opinion` scores every candidate once, for the record, and guides
+  // nothing; it may be null. Space and scorers must outlive the search.
   KernelSearch(const SearchSpace& space, const CandidateScorer* scorer,
-               std::unique_ptr<SearchStrategy> strategy, KernelSearchOptions options);
+               std::unique_ptr<SearchStrategy> strategy, KernelSearchOptions options,
+               const CandidateScorer* opinion = nullptr);
 
   // At most n candidates to be measured next, best bet first; each is given once. Fewer means that
   // the space is exhausted.
@@ -58,8 +62,9 @@ class KernelSearch {
   // How many candidates there may still be; exact where the space knows its size.
   int64_t Remaining() const;
 
-  // What was proposed, ranked and never given out, best first.
-  std::vector<RankedCandidate> Waiting() const;
+  // What was proposed, ranked and never given out, best first, at most so many. Equal scores share
+  // a rank.
+  std::vector<RankedCandidate> Waiting(size_t most) const;
 
   const SearchSpace& space() const { return space_; }
 
@@ -67,6 +72,7 @@ class KernelSearch {
   struct Waiter {
     Config config;
     double score;
+    double opinion;
   };
 
   // Lets the strategy propose `n` more into the pool.
@@ -74,9 +80,12 @@ class KernelSearch {
   // Scores the pool again if the scorer has changed.
   void RefreshScores();
   std::vector<RankedCandidate> TakeFromPool(int64_t n);
+  // The waiter at a position as a candidate, with its rank among all that wait by each model.
+  RankedCandidate Ranked(size_t position) const;
 
   const SearchSpace& space_;
   const CandidateScorer* scorer_;
+  const CandidateScorer* opinion_;
   std::unique_ptr<SearchStrategy> strategy_;
   KernelSearchOptions options_;
   std::vector<Waiter> pool_;

@@ -10,17 +10,21 @@
 
 namespace autotune {
 
-KernelState::KernelState(const Kernel& kernel, KernelSpace space, const CostModel* model)
+KernelState::KernelState(const Kernel& kernel, KernelSpace space, const CostModel* model,
+                         const CostModel* opinion)
     : kernel_(kernel), space_(std::move(space)), model_(space_.opaque ? nullptr : model) {
   if (model_ != nullptr) scorer_ = std::make_unique<ModelScorer>(*model_, kernel_);
+  if (opinion != nullptr && !space_.opaque) {
+    opinion_ = std::make_unique<ModelScorer>(*opinion, kernel_);
+  }
 }
 
-absl::Status KernelState::CheckModel() const {
+absl::Status KernelState::CheckModel(const ModelScorer& scorer) const {
   constexpr int64_t kAsked = 64;
   std::vector<Config> sample = space_.space->Enumerate(kAsked);
   if (space_.compiler_default) sample.push_back(*space_.compiler_default);
-  const std::vector<double> scores = scorer_->Score(sample);
-  if (!scorer_->status().ok()) return scorer_->status();
+  const std::vector<double> scores = scorer.Score(sample);
+  if (!scorer.status().ok()) return scorer.status();
   if (std::none_of(scores.begin(), scores.end(), [](double s) { return std::isfinite(s); })) {
     return absl::UnimplementedError("the model cannot read this kernel");
   }
@@ -29,7 +33,8 @@ absl::Status KernelState::CheckModel() const {
 
 absl::Status KernelState::StartSearch(const std::string& strategy, KernelSearchOptions options) {
   if (space_.space == nullptr) return absl::OkStatus();
-  if (scorer_ != nullptr) model_error_ = CheckModel();
+  if (scorer_ != nullptr) model_error_ = CheckModel(*scorer_);
+  if (opinion_ != nullptr && !CheckModel(*opinion_).ok()) opinion_ = nullptr;
   if (!model_error_.ok()) {
     model_ = nullptr;
     scorer_ = nullptr;
@@ -42,7 +47,7 @@ absl::Status KernelState::StartSearch(const std::string& strategy, KernelSearchO
       CreateStrategy(chosen, space_.space.get(), scorer_.get(), options.seed);
   if (!created.ok()) return created.status();
   search_ = std::make_unique<KernelSearch>(*space_.space, scorer_.get(), *std::move(created),
-                                           std::move(options));
+                                           std::move(options), opinion_.get());
   return absl::OkStatus();
 }
 

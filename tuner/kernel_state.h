@@ -25,8 +25,10 @@ inline constexpr char kBlindStrategy[] = "annealing";
 // What a run knows of one kernel so far. Not thread-safe.
 class KernelState {
  public:
-  // `model` guides the search and may be null. Kernel and model must outlive the state.
-  KernelState(const Kernel& kernel, KernelSpace space, const CostModel* model);
+  // `model` guides the search, `opinion` only says what it thinks of each candidate; both may be
+  // null. Kernel and models must outlive the state.
+  KernelState(const Kernel& kernel, KernelSpace space, const CostModel* model,
+              const CostModel* opinion = nullptr);
 
   // Makes the search. A kernel that the model cannot rank (opaque, or not of a kind that it knows)
   // is searched without it, with kBlindStrategy if `strategy` needs a model. A kernel that cannot
@@ -39,6 +41,8 @@ class KernelState {
   const KernelSpace& space() const { return space_; }
   KernelSearch* search() { return search_.get(); }
   const ModelScorer* scorer() const { return scorer_.get(); }
+  // Null too where that model cannot rank the kernel.
+  const ModelScorer* opinion() const { return opinion_.get(); }
   const std::optional<Config>& compiler_default() const { return space_.compiler_default; }
 
   // Takes results in and tells the search. Samples of one configuration are joined; a failure of
@@ -67,13 +71,14 @@ class KernelState {
   void CountReused() { ++reused_; }
 
  private:
-  // Whether the model can tell configurations apart. REQUIRES: a scorer and a space.
-  absl::Status CheckModel() const;
+  // Whether a model can tell configurations apart. REQUIRES: a space.
+  absl::Status CheckModel(const ModelScorer& scorer) const;
 
   const Kernel& kernel_;
   KernelSpace space_;
   const CostModel* model_;
   std::unique_ptr<ModelScorer> scorer_;
+  std::unique_ptr<ModelScorer> opinion_;
   absl::Status model_error_;
   std::unique_ptr<KernelSearch> search_;
   std::vector<Observation> results_;

@@ -197,6 +197,21 @@ CandidateOutcome ReadCandidate(const json& object, const TuningReport& report) {
   return outcome;
 }
 
+ProgramReport ReadProgram(const json& object, const TuningReport& report) {
+  ProgramReport program;
+  program.path = Get<std::string>(object, "path");
+  program.name = Get<std::string>(object, "name");
+  for (const json& part : List(object, "kernels")) {
+    program.kernels.push_back({Get<size_t>(part, "kernel"), Get<int64_t>(part, "count")});
+    if (program.kernels.back().kernel >= report.kernels.size()) {
+      throw BadMember("\"kernel\" names none");
+    }
+  }
+  program.default_seconds = GetIf<double>(object, "default_seconds");
+  program.best_seconds = GetIf<double>(object, "best_seconds");
+  return program;
+}
+
 void ReadFindings(const json& document, TuningReport& report) {
   for (const json& total : List(document, "totals")) {
     report.totals.push_back({Get<std::string>(total, "name"), Get<double>(total, "seconds"),
@@ -211,6 +226,11 @@ void ReadFindings(const json& document, TuningReport& report) {
   }
   for (const json& kernel : List(document, "kernels")) {
     report.kernels.push_back(ReadKernel(kernel, report.time_source));
+  }
+  if (document.contains("programs")) {
+    for (const json& program : List(document, "programs")) {
+      report.programs.push_back(ReadProgram(program, report));
+    }
   }
   for (const json& point : List(document, "progress")) {
     report.progress.push_back(

@@ -16,6 +16,7 @@ struct RunHeadline {
   TimeSource time_source = TimeSource::kHardware;
   std::string reason;
   std::string program;
+  int64_t programs = 0;  // if there are several
   int64_t kernels = 0;
   std::string strategy;
   std::string model;

@@ -57,9 +57,12 @@ absl::StatusOr<double> LoadDeviceSeconds(RecordStore& store, const std::string& 
   return state[kDeviceSeconds].get<double>();
 }
 
-RunLog::RunLog(RecordStore* store, MeasurementContext context,
+RunLog::RunLog(RecordStore* store, MeasurementContext context, VersionMatch match,
                std::optional<InterruptedRun> interrupted)
-    : store_(store), context_(std::move(context)), interrupted_(std::move(interrupted)) {
+    : store_(store),
+      context_(std::move(context)),
+      match_(match),
+      interrupted_(std::move(interrupted)) {
   if (!interrupted_) return;
   for (size_t i = 0; i < interrupted_->candidates.size(); ++i) {
     const CandidateRecord& record = interrupted_->candidates[i];
@@ -73,6 +76,7 @@ RunLog::RunLog(RecordStore* store, MeasurementContext context,
 
 absl::Status RunLog::Begin(const RunRecord& run, absl::Span<const Kernel> kernels) {
   run_id_ = run.id;
+  begun_unix_micros_ = run.started_unix_micros;
   if (store_ == nullptr) return absl::OkStatus();
   ScopedTimer timer(store_seconds_);
   if (!interrupted_) {
@@ -94,8 +98,14 @@ absl::StatusOr<std::vector<ReusedResult>> RunLog::Reusable(const Kernel& kernel)
     }
   } else {
     absl::StatusOr<std::vector<StoredResult>> stored =
-        store_->Lookup(kernel.fingerprint, context_, VersionMatch::kStrict);
+        store_->Lookup(kernel.fingerprint, context_, match_);
     if (!stored.ok()) return stored.status();
+    if (match_ == VersionMatch::kLoose && !stored->empty()) {
+      absl::StatusOr<std::vector<StoredResult>> same =
+          store_->Lookup(kernel.fingerprint, context_, VersionMatch::kStrict);
+      if (!same.ok()) return same.status();
+      loosely_reused_ += static_cast<int64_t>(stored->size()) - static_cast<int64_t>(same->size());
+    }
     for (StoredResult& result : *stored) {
       results.push_back({std::move(result.config), std::move(result.measurement)});
     }
@@ -103,6 +113,30 @@ absl::StatusOr<std::vector<ReusedResult>> RunLog::Reusable(const Kernel& kernel)
   std::erase_if(results, [](const ReusedResult& r) { return !IsAnswer(r.measurement); });
   ++(results.empty() ? misses_ : hits_);
   return results;
+}
+
+absl::StatusOr<std::vector<RunLog::OtherKernel>> RunLog::OtherKernels(
+    const std::set<std::string>& kinds, absl::Span<const Kernel> own) {
+  std::vector<OtherKernel> others;
+  if (store_ == nullptr) return others;
+  ScopedTimer timer(store_seconds_);
+  absl::StatusOr<std::vector<uint64_t>> measured =
+      store_->MeasuredKernels(context_, match_, begun_unix_micros_);
+  if (!measured.ok()) return measured.status();
+  for (const uint64_t fingerprint : *measured) {
+    const bool is_own = std::any_of(own.begin(), own.end(), [&](const Kernel& kernel) {
+      return kernel.fingerprint == fingerprint;
+    });
+    if (is_own) continue;
+    absl::StatusOr<Kernel> kernel = store_->GetKernel(fingerprint);
+    if (!kernel.ok()) return kernel.status();
+    if (!kinds.contains(kernel->kind)) continue;
+    absl::StatusOr<std::vector<StoredResult>> results =
+        store_->LookupBefore(fingerprint, context_, match_, begun_unix_micros_);
+    if (!results.ok()) return results.status();
+    others.push_back({*std::move(kernel), *std::move(results)});
+  }
+  return others;
 }
 
 std::optional<std::pair<int64_t, Measurement>> RunLog::Replay(const Kernel& kernel,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,7 +50,8 @@ using CandidateKey = std::pair<uint64_t, std::string>;
 class RunLog {
  public:
   // `store` may be null: then nothing is kept. Does not own the store, which must outlive the log.
-  RunLog(RecordStore* store, MeasurementContext context,
+  // `match` says which results of other runs may be reused.
+  RunLog(RecordStore* store, MeasurementContext context, VersionMatch match = VersionMatch::kStrict,
          std::optional<InterruptedRun> interrupted = std::nullopt);
 
   // Begins the run in the store (or goes on with the interrupted one) and keeps its kernels.
@@ -58,6 +60,20 @@ class RunLog {
   // Results of the kernel that cost nothing: of the interrupted run, what it had reused; else
   // what the store holds from other runs. Counts hits and misses (a miss: nothing of the kernel).
   absl::StatusOr<std::vector<ReusedResult>> Reusable(const Kernel& kernel);
+
+  // Of the reused results, how many were measured under other versions, flags or backends; 0 for a
+  // strict match.
+  int64_t loosely_reused() const { return loosely_reused_; }
+
+  // A kernel of other programs with everything that was measured of it before this run began.
+  struct OtherKernel {
+    Kernel kernel;
+    std::vector<StoredResult> results;
+  };
+  // Those of one of the `kinds` (Kernel::kind), by fingerprint, except `own`; what a model can
+  // learn from. Empty without a store.
+  absl::StatusOr<std::vector<OtherKernel>> OtherKernels(const std::set<std::string>& kinds,
+                                                        absl::Span<const Kernel> own);
 
   // The result that the interrupted run measured for this candidate, each measurement once, with
   // its sequence number.
@@ -91,6 +107,7 @@ class RunLog {
 
   RecordStore* store_;
   MeasurementContext context_;
+  VersionMatch match_;
   std::optional<InterruptedRun> interrupted_;
   std::string run_id_;
   int64_t next_sequence_ = 0;
@@ -102,6 +119,8 @@ class RunLog {
   absl::Status broken_;  // the store, while a round was under way
   int64_t hits_ = 0;
   int64_t misses_ = 0;
+  int64_t loosely_reused_ = 0;
+  int64_t begun_unix_micros_ = 0;
   double store_seconds_ = 0;
 };
 

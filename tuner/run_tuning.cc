@@ -27,7 +27,6 @@
 #include "tuner/backend_choice.h"
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"
-#include "tuner/estimate_warning.h"
 #include "tuner/fusion_command.h"
 #include "tuner/html_report.h"
 #include "tuner/interrupt.h"
@@ -38,6 +37,7 @@
 #include "tuner/output_files.h"
 #include "tuner/printable.h"
 #include "tuner/program.h"
+#include "tuner/program_set.h"
 #include "tuner/progress.h"
 #include "tuner/report_render.h"
 #include "tuner/run_file.h"
@@ -103,6 +103,7 @@ class TuningCommand {
   absl::Time start_ = absl::Now();
   double load_seconds_ = 0;
   Program program_;
+  std::vector<ProgramReport> members_;  // of several programs
   ChosenBackend backend_;
   std::shared_ptr<CostModel> model_;
   std::shared_ptr<CostModel> baseline_;
@@ -141,9 +142,10 @@ absl::Status TuningCommand::Prepare(const std::set<std::string>& given) {
 }
 
 absl::Status TuningCommand::LoadInputs() {
-  absl::StatusOr<Program> program = LoadProgram(options_.program);
-  if (!program.ok()) return program.status();
-  program_ = *std::move(program);
+  absl::StatusOr<ProgramSet> programs = LoadPrograms(ProgramsOf(options_));
+  if (!programs.ok()) return programs.status();
+  program_ = std::move(programs->program);
+  members_ = std::move(programs->members);
   for (const std::string& warning : program_.warnings) {
     progress_->OnMessage(absl::StrCat("warning: ", warning));
   }
@@ -232,7 +234,7 @@ absl::Status TuningCommand::BeginRun() {
         options_.store.empty() ? "; what it measured is reused and costs nothing" : ""));
   }
   task_.run.id = NewRunId();
-  task_.run.program = options_.program;
+  task_.run.program = NameOfPrograms(ProgramsOf(options_));
   task_.run.seed = options_.seed;
   task_.run.started_unix_micros = absl::ToUnixMicros(start_);
   return absl::OkStatus();
@@ -247,7 +249,7 @@ absl::Status TuningCommand::LoadInterruptedRun(const RunFile& resumed) {
     progress_->OnMessage(absl::StrCat("warning: ", store_->url(), " does not hold the run ", run_id,
                                       ": it starts from the beginning"));
     task_.run.id = run_id;
-    task_.run.program = options_.program;
+    task_.run.program = NameOfPrograms(ProgramsOf(options_));
     task_.run.options_json = resumed.options_json;
     task_.run.seed = options_.seed;
     task_.run.started_unix_micros = absl::ToUnixMicros(start_);
@@ -294,6 +296,7 @@ absl::Status TuningCommand::CreateTuner() {
   tuning.strategy = options_.strategy;
   tuning.top_k = options_.top_k;
   tuning.seed = options_.seed;
+  tuning.match = *VersionMatchFromName(options_.match);
   tuning.budget = options_.budget;
   tuning.budget_seconds = options_.budget_seconds;
   tuning.clock = {.compile_seconds = options_.compile_seconds, .repeats = options_.repeats};
@@ -320,7 +323,8 @@ RunHeadline TuningCommand::MakeHeadline() const {
   headline.device = capabilities.device;
   headline.time_source = capabilities.time_source;
   headline.reason = backend_.reason;
-  headline.program = options_.program;
+  headline.program = NameOfPrograms(ProgramsOf(options_));
+  headline.programs = static_cast<int64_t>(members_.size());
   headline.kernels = static_cast<int64_t>(program_.kernels.size());
   headline.strategy = options_.strategy;
   headline.model = options_.model;
@@ -336,6 +340,8 @@ void TuningCommand::ShowHeadline() {
 
 void TuningCommand::CompleteReport(TuningReport& report) {
   report.program_name = program_.name;
+  report.programs = members_;
+  SumPrograms(report);
   report.backend_reason = backend_.reason;
   report.space = options_.space;
   report.recordings = options_.recordings;
@@ -352,7 +358,6 @@ void TuningCommand::CompleteReport(TuningReport& report) {
           CompilerEstimateSeconds(task_.kernels[i], *device);
     }
   }
-  AddEstimateWarning(report);
   report.commands.reproduce = ShellCommand(context_.arguments);
   const bool unfinished =
       report.outcome == RunOutcome::kInterrupted || report.outcome == RunOutcome::kFailed;
@@ -406,6 +411,10 @@ int RunTuning(TuneOptions options, const std::set<std::string>& given, CommandCo
   if (options.space == "fusion" || options.space == "tile+fusion") {
     absl::Status finished = FinishTuneOptions(options);
     if (!finished.ok()) return context.Fail(WithExitCode(kExitWrongUse, finished));
+    if (!options.more_programs.empty()) {
+      return context.Fail(kExitWrongUse,
+                          absl::StrCat("--space ", options.space, " takes one program at a time"));
+    }
     return RunFusionTuning(options, given, context);
   }
   TuningCommand command(std::move(options), context);

@@ -18,7 +18,7 @@
 #include "nlohmann/json.hpp"
 #include "tuner/command_status.h"
 #include "tuner/kernel_cost.h"
-#include "tuner/program.h"
+#include "tuner/program_set.h"
 #include "tuner/program_sum.h"
 #include "tuner/report_reader.h"
 #include "tuner/run_file.h"
@@ -234,8 +234,11 @@ absl::StatusOr<RecordedRun> LoadRecords(const RunFile& file, const std::string& 
   if (!candidates.ok()) return candidates.status();
   recorded.candidates = *std::move(candidates);
   // Without its program the report names what was measured, which is better than nothing.
-  absl::StatusOr<Program> program = LoadProgram(options.program);
-  if (program.ok()) recorded.kernels = std::move(program->kernels);
+  absl::StatusOr<ProgramSet> programs = LoadPrograms(ProgramsOf(options));
+  if (programs.ok()) {
+    recorded.kernels = std::move(programs->program.kernels);
+    recorded.programs = std::move(programs->members);
+  }
   return recorded;
 }
 
@@ -259,8 +262,9 @@ absl::StatusOr<TuningReport> ReportOfRecords(const RunFile& file, const std::str
       "this run has not written its report (it was killed, or is still under way): what is shown "
       "is what its records hold");
   if (recorded->kernels.empty()) {
-    report.warnings.push_back(absl::StrCat(
-        options.program, " could not be read again: every kernel counts once in the totals"));
+    report.warnings.push_back(
+        absl::StrCat(NameOfPrograms(ProgramsOf(options)),
+                     " could not be read again: every kernel counts once in the totals"));
   }
   return report;
 }
@@ -286,6 +290,8 @@ TuningReport ReportFromRecords(const RecordedRun& recorded) {
     kernel.speedup_interval = KernelSpeedupInterval(kernel);
   }
   AddTotals(report);
+  report.programs = recorded.programs;
+  SumPrograms(report);
   report.speedup_interval = ProgramSpeedupInterval(report.kernels);
   return report;
 }

@@ -19,6 +19,8 @@ struct RecordedRun {
   // The program's kernels, with their counts; those without candidates are reported as not tuned.
   // Kernels of candidates that are not among them are reported under the name of the record.
   std::vector<Kernel> kernels;
+  // Of several programs (see ProgramSet), by positions in `kernels`.
+  std::vector<ProgramReport> programs;
 };
 
 // A report of a run that did not get to write one, from its records: candidates with their fates,

@@ -35,6 +35,7 @@ std::string StrategyHelp() {
 template <typename Options, typename Visit>
 void VisitStored(Options& options, Visit visit) {
   visit("PROGRAM", options.program);
+  visit("MORE PROGRAMS", options.more_programs);
   visit("--backend", options.backend);
   visit("--recording", options.recordings);
   visit("--plugin", options.plugin);
@@ -51,6 +52,7 @@ void VisitStored(Options& options, Visit visit) {
   visit("--timeout-seconds", options.timeout_seconds);
   visit("--jobs", options.jobs);
   visit("--store", options.store);
+  visit("--match", options.match);
 }
 
 template <typename T>
@@ -149,9 +151,21 @@ absl::Status CheckStrategy(const TuneOptions& options) {
 
 }  // namespace
 
+std::vector<std::string> ProgramsOf(const TuneOptions& options) {
+  std::vector<std::string> programs = {options.program};
+  programs.insert(programs.end(), options.more_programs.begin(), options.more_programs.end());
+  return programs;
+}
+
 void AddTuneOptions(CLI::App& command, TuneOptions& options) {
-  command.add_option("PROGRAM", options.program,
-                     "HLO text or protobuf, or a recording (all of its kernels)");
+  command.add_option_function<std::vector<std::string>>(
+      "PROGRAM",
+      [&options](const std::vector<std::string>& programs) {
+        options.program = programs.front();
+        options.more_programs.assign(programs.begin() + 1, programs.end());
+      },
+      "HLO text or protobuf, or a recording (all of its kernels); several of them, folders and "
+      "quoted patterns are tuned together: equal kernels once, one budget");
   AddNumber(command, "--budget", options.budget, kBudgetRange,
             absl::StrCat("Measurements to spend at most [", kDefaultBudget,
                          "]; 0 shows what is recorded"));
@@ -167,9 +181,13 @@ void AddTuneOptions(CLI::App& command, TuneOptions& options) {
   command.add_option("--target", options.target, "v2, v3, v4, v5e, v5p, v6e or v7x");
   command.add_option(
       "--space", options.space,
-      "What is tuned: tile, or layout (recorded ones) [what is recorded, else tile]");
+      "What is tuned: tile, layout (recorded ones), fusion or tile+fusion [what is recorded, else "
+      "tile]");
   command.add_option("--strategy", options.strategy, StrategyHelp());
-  command.add_option("--model", options.model, "What guides the search: analytical or none")
+  command
+      .add_option("--model", options.model,
+                  "What guides the search: analytical, learned, the folder of a trained model, or "
+                  "none")
       ->capture_default_str();
   AddNumber(command, "--top-k", options.top_k, kTopKRange,
             "Candidates of a kernel measured in one round")
@@ -187,6 +205,11 @@ void AddTuneOptions(CLI::App& command, TuneOptions& options) {
   AddNumber(command, "--jobs", options.jobs, kJobsRange,
             "Threads, and compilations at a time [as many as there are cores]");
   command.add_option("--store", options.store, "Record store, sqlite:PATH [OUT/records.db]");
+  command
+      .add_option("--match", options.match,
+                  "Which results of the store count: strict (same backend, versions and flags) or "
+                  "loose (same device)")
+      ->capture_default_str();
   command.add_option("--out", options.out, "Folder for results [autotune-runs/TIME-PROGRAM]");
   command.add_flag("--resume", options.resume, "Go on with the interrupted run in --out");
   command.add_flag("--json", options.json, "One JSON document on standard output");
@@ -209,6 +232,7 @@ void MakePathsAbsolute(TuneOptions& options) {
     return error ? path : whole.lexically_normal().string();
   };
   options.program = absolute(options.program);
+  for (std::string& program : options.more_programs) program = absolute(program);
   for (std::string& recording : options.recordings) recording = absolute(recording);
   constexpr absl::string_view kSqlite = "sqlite:";
   if (absl::StartsWith(options.store, kSqlite)) {
@@ -265,6 +289,9 @@ absl::Status FinishTuneOptions(TuneOptions& options) {
   if (!options.backend.empty()) {
     absl::Status status = OneOf("--backend", options.backend, {"replay", "aot", "pjrt", "fleet"});
     if (!status.ok()) return status;
+  }
+  if (absl::Status status = OneOf("--match", options.match, {"strict", "loose"}); !status.ok()) {
+    return status;
   }
   if (!options.store.empty()) {
     if (absl::Status status = ParseStoreUrl(options.store).status(); !status.ok()) return status;

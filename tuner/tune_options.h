@@ -18,13 +18,14 @@ namespace autotune {
 
 // The options of `autotune tune`, as typed. Data only.
 struct TuneOptions {
-  std::string program;
-  std::string backend;                  // empty: chosen
-  std::vector<std::string> recordings;  // paths
-  std::string plugin;                   // path of a PJRT plugin; empty: libtpu
-  std::string target;                   // "tpu-v3"; empty: the recording's or the program's
-  std::string space;                    // "tile", "layout"; empty: what is recorded, else tile
-  std::string strategy;                 // empty: the default with or without a model
+  std::string program;                     // the first PROGRAM
+  std::vector<std::string> more_programs;  // the others, tuned together with it
+  std::string backend;                     // empty: chosen
+  std::vector<std::string> recordings;     // paths
+  std::string plugin;                      // path of a PJRT plugin; empty: libtpu
+  std::string target;                      // "tpu-v3"; empty: the recording's or the program's
+  std::string space;                       // "tile", "layout"; empty: what is recorded, else tile
+  std::string strategy;                    // empty: the default with or without a model
   std::string model = "analytical";
   int64_t top_k = 4;
   uint64_t seed = 0;
@@ -35,6 +36,7 @@ struct TuneOptions {
   double timeout_seconds = 120;  // of one candidate, compiling included
   int64_t jobs = 0;              // 0: as many as there are cores
   std::string store;             // URL; empty: OUT/records.db
+  std::string match = "strict";  // which results of other runs count: strict or loose
   std::string out;               // folder; empty: a new one
   bool json = false;
   bool quiet = false;
@@ -46,6 +48,9 @@ inline constexpr int64_t kDefaultBudget = 100;
 // Strategy without --strategy: with a model, and without one.
 inline constexpr char kDefaultStrategy[] = "model-greedy";
 inline constexpr char kDefaultBlindStrategy[] = "annealing";
+
+// All programs, as given.
+std::vector<std::string> ProgramsOf(const TuneOptions& options);
 
 // Adds the options to a command, bound to `options`.
 void AddTuneOptions(CLI::App& command, TuneOptions& options);

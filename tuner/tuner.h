@@ -37,6 +37,11 @@ struct TunerOptions {
   SimulatedClock clock;
   // Candidates that the backend can work on at once; a round has at least twice as many.
   int64_t jobs = 1;
+  // Which results of other runs count (see RecordStore).
+  VersionMatch match = VersionMatch::kStrict;
+  // Measurements of other kernels of the same kinds, from the store, that a model learns from
+  // beside the run's own: at most about so many, spread evenly. A refit takes the cube of them.
+  int64_t other_samples = 128;
 };
 
 // What the tuner works with.

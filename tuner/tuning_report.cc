@@ -52,6 +52,11 @@ std::optional<double> KernelReport::Speedup() const {
   return compiler_default->measurement.MedianSeconds() / best->measurement.MedianSeconds();
 }
 
+std::optional<double> ProgramReport::Speedup() const {
+  if (!default_seconds || !best_seconds || !(*best_seconds > 0)) return std::nullopt;
+  return *default_seconds / *best_seconds;
+}
+
 const ProgramTotal* TuningReport::Total(absl::string_view name) const {
   for (const ProgramTotal& total : totals) {
     if (name == total.name) return &total;

@@ -124,6 +124,26 @@ struct KernelReport {
   std::optional<double> Speedup() const;
 };
 
+// A kernel of one of several programs.
+struct ProgramKernel {
+  size_t kernel = 0;  // index into TuningReport::kernels
+  int64_t count = 1;  // executions per run of this program
+  friend bool operator==(const ProgramKernel&, const ProgramKernel&) = default;
+};
+
+// One of several programs that were tuned together.
+struct ProgramReport {
+  std::string path;
+  std::string name;  // of its HLO module
+  std::vector<ProgramKernel> kernels;
+  // Of one run, as the totals below; absent where no kernel has a time of its own.
+  std::optional<double> default_seconds;
+  std::optional<double> best_seconds;
+
+  // Default over best; nullopt if either is absent.
+  std::optional<double> Speedup() const;
+};
+
 // The time of one run of the program under one set of choices: the sum over kernels of count times
 // time. A kernel without a choice of its own keeps the default; one that has no time at all counts
 // in no total.
@@ -205,8 +225,9 @@ struct TuningReport {
 
   // What was found.
   std::vector<RankingModel> models;
-  std::vector<KernelReport> kernels;  // in the program's order
-  std::vector<ProgramTotal> totals;   // "default" first, then "best found", models, "best known"
+  std::vector<KernelReport> kernels;    // in the program's order
+  std::vector<ProgramReport> programs;  // that were tuned together; empty for one
+  std::vector<ProgramTotal> totals;     // "default" first, then "best found", models, "best known"
   std::vector<CandidateOutcome> candidates;
   std::vector<ProgressPoint> progress;
   std::optional<SpeedupInterval> speedup_interval;  // of Speedup(); absent without repeats

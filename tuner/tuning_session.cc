@@ -40,7 +40,7 @@ TuningSession::TuningSession(TunerParts& parts, const TunerOptions& options, con
       options_(options),
       task_(task),
       start_(absl::Now()),
-      log_(parts.store.get(), ContextOf(parts), task.resume),
+      log_(parts.store.get(), ContextOf(parts), options.match, task.resume),
       budget_(*Budget::Create(options.budget, options.budget_seconds)) {
   if (task.resume && task.resume->Measured() > 0) {
     resumed_seconds_ = task.resume->device_seconds / static_cast<double>(task.resume->Measured());
@@ -83,9 +83,10 @@ absl::Status TuningSession::Run() {
 absl::Status TuningSession::Prepare() {
   for (size_t i = 0; i < task_.kernels.size(); ++i) {
     const Kernel& kernel = task_.kernels[i];
-    kernels_.emplace_back(kernel, parts_.space_of(kernel), model_);
+    kernels_.emplace_back(kernel, parts_.space_of(kernel), model_, SecondOpinion());
     KernelSearchOptions search;
     search.model = model_ != nullptr ? std::string(model_->name()) : "";
+    if (SecondOpinion() != nullptr) search.opinion = std::string(SecondOpinion()->name());
     search.exploration = options_.exploration;
     // A kernel is searched in the same way whatever other kernels the program has.
     search.seed = options_.seed ^ kernel.fingerprint;
@@ -99,6 +100,11 @@ absl::Status TuningSession::Prepare() {
     }
   }
   return absl::OkStatus();
+}
+
+const CostModel* TuningSession::SecondOpinion() const {
+  const CostModel* baseline = parts_.baseline.get();
+  return Available(baseline) && baseline != model_ ? baseline : nullptr;
 }
 
 std::vector<size_t> TuningSession::ByPredictedTime() const {
@@ -124,10 +130,12 @@ absl::Status TuningSession::MeasureDefaults() {
     KernelState& kernel = kernels_[i];
     if (kernel.search() == nullptr || !kernel.compiler_default()) continue;
     if (kernel.Default() != nullptr) continue;
-    RankedCandidate candidate = {*kernel.compiler_default(), std::nullopt};
-    if (kernel.scorer() != nullptr) {
-      const double score = kernel.scorer()->Score({candidate.config})[0];
-      candidate.prediction = {std::string(model_->name()), score, 0};
+    RankedCandidate candidate = {*kernel.compiler_default(), {}};
+    for (const auto& [scorer, model] :
+         {std::pair{kernel.scorer(), model_}, std::pair{kernel.opinion(), SecondOpinion()}}) {
+      if (scorer == nullptr) continue;
+      const double score = scorer->Score({candidate.config})[0];
+      candidate.predictions.push_back({std::string(model->name()), score, 0});
     }
     batch.push_back({i, std::move(candidate), CandidateRole::kDefault});
   }
@@ -208,7 +216,7 @@ absl::Status TuningSession::Confirm() {
   for (size_t i : Finalists()) {
     if (static_cast<int64_t>(batch.size()) + 2 > budget_.Available()) break;
     for (const Observation* finalist : {kernels_[i].Best(), kernels_[i].Default()}) {
-      batch.push_back({i, {finalist->config, std::nullopt}, CandidateRole::kConfirmation});
+      batch.push_back({i, {finalist->config, {}}, CandidateRole::kConfirmation});
     }
   }
   return Measure(std::move(batch));
@@ -216,10 +224,10 @@ absl::Status TuningSession::Confirm() {
 
 absl::Status TuningSession::Measure(std::vector<Pending> batch) {
   const auto wanted = std::min<int64_t>(budget_.Available(), static_cast<int64_t>(batch.size()));
-  batch.resize(static_cast<size_t>(wanted), {0, {Config(OpaqueConfig{}), std::nullopt}, {}});
+  batch.resize(static_cast<size_t>(wanted), {0, {Config(OpaqueConfig{}), {}}, {}});
   if (absl::Status status = TakeLeftBehind(batch); !status.ok()) return status;
   const int64_t granted = budget_.Take(static_cast<int64_t>(batch.size()));
-  batch.resize(static_cast<size_t>(granted), {0, {Config(OpaqueConfig{}), std::nullopt}, {}});
+  batch.resize(static_cast<size_t>(granted), {0, {Config(OpaqueConfig{}), {}}, {}});
   if (batch.empty()) return absl::OkStatus();
   std::vector<CandidateOutcome> outcomes = Begin(batch);
   const absl::Status asked = AskBackend(outcomes);
@@ -238,7 +246,7 @@ std::vector<CandidateOutcome> TuningSession::Begin(const std::vector<Pending>& b
     outcome.config = pending.candidate.config;
     outcome.role = pending.role;
     outcome.fate = Fate::kMeasured;
-    if (pending.candidate.prediction) outcome.predictions = {*pending.candidate.prediction};
+    outcome.predictions = pending.candidate.predictions;
     if (auto replayed = log_.Replay(task_.kernels[pending.kernel], outcome.config)) {
       outcome.sequence = replayed->first;
       outcome.measurement = std::move(replayed->second);
@@ -323,27 +331,6 @@ void TuningSession::TellKernels(const std::vector<CandidateOutcome>& outcomes) {
   }
   for (size_t i = 0; i < kernels_.size(); ++i) {
     if (!by_kernel[i].empty()) kernels_[i].AddResults(by_kernel[i]);
-  }
-}
-
-void TuningSession::Refit() {
-  if (!refit_ || model_ == nullptr || model_ != parts_.model.get()) return;
-  std::vector<TrainingSample> samples;
-  for (const KernelState& kernel : kernels_) {
-    if (kernel.space().opaque) continue;
-    for (const Observation& result : kernel.results()) {
-      if (!result.measurement.ok()) continue;
-      samples.push_back({&kernel.kernel(), result.config, result.measurement.MedianSeconds()});
-    }
-  }
-  if (samples.empty()) return;
-  const absl::Status status = parts_.model->Fit(samples);
-  refit_ = status.ok();
-  if (status.ok()) {
-    for (KernelState& kernel : kernels_) kernel.ModelChanged();
-  } else if (!absl::IsUnimplemented(status)) {
-    Warn(absl::StrCat("the ", std::string(model_->name()),
-                      " model is not refitted: ", std::string(status.message())));
   }
 }
 

@@ -71,6 +71,11 @@ class TuningSession {
   void ChargeDevice(const Measurement& measurement, double wall_seconds);
   void TellKernels(const std::vector<CandidateOutcome>& outcomes);
   void Refit();
+  void AddOtherSamples(std::vector<TrainingSample>& samples) const;
+  // True if the model that guides the search may learn from what is measured.
+  bool Learns() const { return model_ != nullptr && model_ == parts_.model.get() && refit_; }
+  // Loads what the store knows of similar kernels, for a model that learns.
+  absl::Status LoadOtherKernels();
   void ReportProgress();
   // Keeps what was proposed and never measured, with its rank.
   absl::Status RecordWaiting();
@@ -78,6 +83,9 @@ class TuningSession {
   bool Confirms() const;
   // Kernels whose best is not the default, by what it saves in the program, most first.
   std::vector<size_t> Finalists() const;
+  // The model that results are compared with, where it is not the one that guides the search; else
+  // null. What it says of each candidate is recorded too.
+  const CostModel* SecondOpinion() const;
   // Kernels by what their default is predicted to take in the program, longest first.
   std::vector<size_t> ByPredictedTime() const;
   bool Stop();
@@ -98,6 +106,8 @@ class TuningSession {
   double resumed_seconds_ = 0;
   bool interrupted_ = false;
   bool refit_ = true;
+  // Kernels of other programs that the model learns from too.
+  std::vector<RunLog::OtherKernel> others_;
 };
 
 }  // namespace autotune

@@ -2,8 +2,11 @@
 // history, and candidates that were never measured.
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "tuner/tuning_session.h"
 
 namespace autotune {
@@ -27,9 +30,70 @@ absl::Status TuningSession::TakeReusedResults() {
     }
     kernels_[i].AddResults(observations);
   }
+  if (log_.loosely_reused() > 0) {
+    Warn(absl::StrCat(log_.loosely_reused(),
+                      " results of the store were measured with another backend, versions or flags "
+                      "(--match loose): times beside them need not be comparable"));
+  }
   absl::Status status = log_.Append(std::move(outcomes), task_.kernels);
+  if (status.ok()) status = LoadOtherKernels();
   if (status.ok()) Refit();
   return status;
+}
+
+absl::Status TuningSession::LoadOtherKernels() {
+  // The analytical model learns nothing.
+  if (!Learns() || model_ == parts_.baseline.get()) return absl::OkStatus();
+  std::set<std::string> kinds;
+  for (const KernelState& kernel : kernels_) {
+    if (kernel.scorer() != nullptr) kinds.insert(kernel.kernel().kind);
+  }
+  absl::StatusOr<std::vector<RunLog::OtherKernel>> others = log_.OtherKernels(kinds, task_.kernels);
+  if (!others.ok()) return others.status();
+  others_ = *std::move(others);
+  if (!others_.empty() && parts_.progress != nullptr) {
+    parts_.progress->OnMessage(absl::StrCat("the ", std::string(model_->name()),
+                                            " model also learns from ", others_.size(),
+                                            " similar kernels of the store"));
+  }
+  return absl::OkStatus();
+}
+
+void TuningSession::AddOtherSamples(std::vector<TrainingSample>& samples) const {
+  const auto kernels = static_cast<int64_t>(others_.size());
+  if (kernels == 0) return;
+  const int64_t each = std::max<int64_t>(1, options_.other_samples / kernels);
+  for (const RunLog::OtherKernel& other : others_) {
+    const auto known = static_cast<int64_t>(other.results.size());
+    const int64_t taken = std::min(each, known);
+    for (int64_t i = 0; i < taken; ++i) {
+      const StoredResult& result = other.results[static_cast<size_t>(i * known / taken)];
+      if (!result.measurement.ok() || result.config.opaque() != nullptr) continue;
+      samples.push_back({&other.kernel, result.config, result.measurement.MedianSeconds()});
+    }
+  }
+}
+
+void TuningSession::Refit() {
+  if (!Learns()) return;
+  std::vector<TrainingSample> samples;
+  for (const KernelState& kernel : kernels_) {
+    if (kernel.space().opaque) continue;
+    for (const Observation& result : kernel.results()) {
+      if (!result.measurement.ok()) continue;
+      samples.push_back({&kernel.kernel(), result.config, result.measurement.MedianSeconds()});
+    }
+  }
+  AddOtherSamples(samples);
+  if (samples.empty()) return;
+  const absl::Status status = parts_.model->Fit(samples);
+  refit_ = status.ok();
+  if (status.ok()) {
+    for (KernelState& kernel : kernels_) kernel.ModelChanged();
+  } else if (!absl::IsUnimplemented(status)) {
+    Warn(absl::StrCat("the ", std::string(model_->name()),
+                      " model is not refitted: ", std::string(status.message())));
+  }
 }
 
 absl::Status TuningSession::TakeLeftBehind(const std::vector<Pending>& next) {
@@ -68,13 +132,11 @@ absl::Status TuningSession::RecordWaiting() {
   std::vector<CandidateOutcome> outcomes;
   for (size_t i = 0; i < kernels_.size(); ++i) {
     if (kernels_[i].search() == nullptr) continue;
-    std::vector<RankedCandidate> waiting = kernels_[i].search()->Waiting();
-    if (waiting.size() > kShown) waiting.erase(waiting.begin() + kShown, waiting.end());
-    for (RankedCandidate& candidate : waiting) {
-      if (!candidate.prediction) continue;
+    for (RankedCandidate& candidate : kernels_[i].search()->Waiting(kShown)) {
+      if (candidate.predictions.empty()) continue;
       CandidateOutcome outcome = {.sequence = -1, .kernel = i};
       outcome.config = std::move(candidate.config);
-      outcome.predictions = {*candidate.prediction};
+      outcome.predictions = std::move(candidate.predictions);
       outcome.wall_seconds = WallSeconds();
       outcome.device_seconds = budget_.seconds_spent();
       outcome.measurements = budget_.spent();

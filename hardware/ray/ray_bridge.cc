@@ -72,7 +72,10 @@ char* StartWorker(const char* resource, int* worker) {
   return Guard([&] {
     Driver& driver = TheDriver();
     *worker = driver.next_worker++;
-    driver.workers[*worker] = ray::Actor(FleetWorker::Create).SetResource(resource, 1.0).Remote();
+    driver.workers[*worker] = ray::Actor(FleetWorker::Create)
+                                  .SetResource(resource, 1.0)
+                                  .SetMaxConcurrency(autotune_ray::kRequestsAtOnce)
+                                  .Remote();
   });
 }
 

@@ -1,21 +1,25 @@
 #ifndef AUTOTUNE_HARDWARE_RAY_RAY_WORKER_H_
 #define AUTOTUNE_HARDWARE_RAY_RAY_WORKER_H_
 
-#include <sys/types.h>
-
+#include <memory>
+#include <mutex>
 #include <string>
 
 namespace autotune_ray {
 
+// Calls of Handle that Ray makes at a time: as many as hardware/fleet_backend.cc sends ahead.
+constexpr int kRequestsAtOnce = 3;
+
 // An actor of the cluster, one for each device. It hands requests to a child process, the program
 // that $AUTOTUNE_FLEET_WORKER names in the environment of the host's own Ray (never in a request),
-// and gives its answers back. A child that dies is replaced at the next request. Throws
-// std::runtime_error, which Ray carries to the driver. Old string ABI.
+// and gives its answers back. A child that dies is replaced at the next request. Several
+// requests may be under way: the next one is at the child when it is done with the last, which
+// works on one after the other. Throws std::runtime_error, which Ray carries to the driver.
+// Thread-safe. Old string ABI.
 class FleetWorker {
  public:
   static FleetWorker* Create();
   FleetWorker() = default;
-  ~FleetWorker();
   FleetWorker(const FleetWorker&) = delete;
   FleetWorker& operator=(const FleetWorker&) = delete;
 
@@ -23,11 +27,10 @@ class FleetWorker {
   std::string Handle(std::string request);
 
  private:
-  void StartChild();
-  void EndChild();
+  class Child;
 
-  pid_t child_ = -1;
-  int socket_ = -1;
+  std::mutex mutex_;  // for sending: whole requests, and one child
+  std::shared_ptr<Child> child_;
 };
 
 }  // namespace autotune_ray

@@ -38,6 +38,8 @@ class FleetCluster : public ::testing::Test {
                                         .resource = "autotune"});
     ASSERT_TRUE(transport.ok()) << transport.status();
     FleetOptions options;
+    options.start_timeout = absl::Seconds(20);
+    options.timeout = absl::Seconds(1);
     ASSERT_TRUE(absl::SimpleAtoi(std::getenv("AUTOTUNE_TEST_FLEET_WORKERS"), &options.workers));
     options.notify = [this](const std::string& message) {
       std::printf("%s\n", message.c_str());
@@ -93,6 +95,28 @@ int AnyWorkerProcess(int skip) {
     if (skip-- == 0) return pid;
   }
   return 0;
+}
+
+// Stopped, not dead: it answers nothing, and nobody says why.
+TEST_F(FleetCluster, AWorkerThatHangsIsReplaced) {
+  ASSERT_TRUE(fleet_->Measure(Candidates(8)).ok());
+  const std::vector<Candidate> candidates = Candidates(120);
+  std::thread stopper([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    const int pid = AnyWorkerProcess(0);
+    EXPECT_GT(pid, 0);
+    if (pid > 0) kill(pid, SIGSTOP);
+  });
+  std::vector<int> told(candidates.size());
+  const auto results = fleet_->MeasureEach(
+      candidates, [&](size_t position, const Measurement&) { ++told[position]; });
+  stopper.join();
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_GE(lost_, 1);
+  for (size_t i = 0; i < results->size(); ++i) {
+    EXPECT_TRUE((*results)[i].ok()) << i << ": " << (*results)[i].failure().message;
+    EXPECT_EQ(told[i], 1) << i;
+  }
 }
 
 TEST_F(FleetCluster, TenKillsInFourHundredMeasurements) {

@@ -362,13 +362,16 @@ TEST_F(RecordStoreTest, ImpossibleNumbersNameTheirRecord) {
   }
 }
 
-// A store file of the release before: the same records, and every one of them well.
-TEST_F(RecordStoreTest, AStoreOfSchemaVersion1IsMigrated) {
-  const std::string data = absl::StrCat(AUTOTUNE_SOURCE_DIR, "/tests/hardware/data/");
-  std::filesystem::copy_file(data + "store_schema_1.db", Path());
+// A store file of each schema before: the same records, and every one of them well.
+class SchemaMigrationTest : public RecordStoreTest, public ::testing::WithParamInterface<int> {};
+
+TEST_P(SchemaMigrationTest, AnOlderStoreIsMigrated) {
+  const std::string data =
+      absl::StrCat(AUTOTUNE_SOURCE_DIR, "/tests/hardware/data/store_schema_", GetParam());
+  std::filesystem::copy_file(data + ".db", Path());
   const auto store = Open();
   ASSERT_NE(store, nullptr);
-  EXPECT_EQ(*ExportJsonLines(*store), *ReadWholeFile(data + "store_schema_1.jsonl"));
+  EXPECT_EQ(*ExportJsonLines(*store), *ReadWholeFile(data + ".jsonl"));
   EXPECT_THAT(*store->Verify(), IsEmpty());
   // And it takes what only the new schema holds.
   ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
@@ -380,6 +383,9 @@ TEST_F(RecordStoreTest, AStoreOfSchemaVersion1IsMigrated) {
   EXPECT_EQ(store->RunCandidates("r")->at(0).measurement->method, "device loop");
   EXPECT_THAT(*store->Verify(), IsEmpty());
 }
+
+// Every schema before this one has a file.
+INSTANTIATE_TEST_SUITE_P(Schemas, SchemaMigrationTest, ::testing::Range(1, kStoreSchemaVersion));
 
 TEST_F(RecordStoreTest, ErrorsSpeakOfTheDatabaseNotOfTheLibraryBetween) {
   Open();

@@ -203,6 +203,76 @@ TEST_F(StoreTest, ResultsUnderOtherFlagsAreNotReused) {
   }
 }
 
+// What must agree is the user's choice: by default all of it.
+TEST_F(StoreTest, ALooseMatchReusesOtherVersionsAndSaysSo) {
+  TunerSetup first(30);
+  first.parts.store = Open();
+  first.parts.flags = "recording 1";
+  first.Tune();
+  for (const VersionMatch match : {VersionMatch::kStrict, VersionMatch::kLoose}) {
+    TunerSetup second(0);
+    second.parts.store = Open();
+    second.parts.flags = "recording 2";
+    second.options.match = match;
+    second.task.run.id = std::string(VersionMatchName(match));
+    const TuningReport report = second.Tune();
+    const bool loose = match == VersionMatch::kLoose;
+    EXPECT_EQ(report.store_hits, loose ? 10 : 0);
+    bool warned = false;
+    for (const std::string& warning : report.warnings) {
+      warned = warned || warning.find("30 results of the store were measured with another") == 0;
+    }
+    EXPECT_EQ(warned, loose);
+  }
+}
+
+TEST(VersionMatchTest, NamesAreStable) {
+  EXPECT_EQ(VersionMatchFromName("strict"), VersionMatch::kStrict);
+  EXPECT_EQ(VersionMatchFromName("loose"), VersionMatch::kLoose);
+  EXPECT_EQ(VersionMatchFromName("Loose"), std::nullopt);
+}
+
+// A model that learns begins with what is recorded of similar kernels of other programs, and the
+// run's own kernels are not among them.
+TEST_F(StoreTest, RecordsOfSimilarKernelsFeedTheModel) {
+  const auto take = [](TunerSetup& setup, bool wanted) {
+    std::erase_if(setup.task.kernels,
+                  [&](const Kernel& kernel) { return (kernel.name == "fusion.207") != wanted; });
+  };
+  TunerSetup first(60);
+  take(first, false);
+  first.parts.store = Open();
+  first.task.run.started_unix_micros = 1;
+  const TuningReport known = first.Tune();
+  int64_t similar = 0;  // measured reduce fusions
+  for (const KernelReport& kernel : known.kernels) {
+    if (kernel.kind == "reduce fusion") similar += kernel.measurements;
+  }
+  ASSERT_GT(similar, 2);
+  const int64_t future = 4'000'000'000'000'000;  // microseconds: everything is older
+  for (const auto& [started, samples] : {std::pair<int64_t, int64_t>{future, similar}, {0, 0}}) {
+    auto model = std::make_shared<OracleModel>(0.3);
+    TunerSetup second(0, model);
+    take(second, true);
+    ASSERT_EQ(second.task.kernels.size(), 1u);
+    second.parts.baseline = std::make_shared<OracleModel>();
+    second.parts.store = Open();
+    second.task.run.id = absl::StrCat("second", started);
+    second.task.run.started_unix_micros = started;
+    second.Tune();
+    EXPECT_EQ(model->last_samples, samples) << "what is newer than the run does not count";
+  }
+  // The analytical model learns nothing: nothing is looked up for a model that is the baseline.
+  auto baseline = std::make_shared<OracleModel>();
+  TunerSetup third(0, baseline);
+  take(third, true);
+  third.parts.store = Open();
+  third.task.run.id = "third";
+  third.task.run.started_unix_micros = future;
+  third.Tune();
+  EXPECT_EQ(baseline->fits, 0);
+}
+
 TEST(ContentFingerprintTest, DependsOnEveryTimeAndConfiguration) {
   const Recording& example = ExampleRecording();
   const uint64_t whole = ContentFingerprint(example);

@@ -1,8 +1,11 @@
 #include "tuner/tuner.h"
 
+#include <cmath>
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -215,6 +218,79 @@ TEST(TunerTest, TheModelIsFittedToWhatWasMeasured) {
   EXPECT_GE(model->fits, 3);
   EXPECT_GT(model->last_samples, 20);  // all but the opaque ones
   EXPECT_LE(model->last_samples, 30);
+}
+
+// Under another name.
+class SecondOracle : public OracleModel {
+ public:
+  using OracleModel::OracleModel;
+  absl::string_view name() const override { return "second"; }
+};
+
+// The record says what each model thought of a candidate, and only one of them guides the search.
+TEST(TunerTest, EveryModelsScoreAndRankAreRecorded) {
+  const TuningReport alone = TunerSetup(40, std::make_shared<OracleModel>(0.3)).Tune();
+  TunerSetup setup(40, std::make_shared<OracleModel>(0.3));
+  setup.parts.baseline = std::make_shared<SecondOracle>();
+  const TuningReport both = setup.Tune();
+  // The default configurations may come in another order, nothing else.
+  using Candidates = std::map<std::pair<size_t, std::string>, const CandidateOutcome*>;
+  const auto by_config = [](const TuningReport& report) {
+    Candidates candidates;
+    for (const CandidateOutcome& outcome : report.candidates) {
+      candidates[{outcome.kernel, outcome.config.Key()}] = &outcome;
+    }
+    return candidates;
+  };
+  const Candidates guided = by_config(alone);
+  ASSERT_EQ(both.candidates.size(), alone.candidates.size());
+  int64_t ranked = 0;
+  for (const auto& [key, found] : by_config(both)) {
+    const CandidateOutcome& candidate = *found;
+    ASSERT_TRUE(guided.contains(key)) << "the second one guides nothing";
+    EXPECT_EQ(candidate.fate, guided.at(key)->fate);
+    if (guided.at(key)->predictions.empty()) {  // opaque
+      EXPECT_TRUE(candidate.predictions.empty());
+      continue;
+    }
+    ++ranked;
+    ASSERT_EQ(candidate.predictions.size(), 2u) << key.second;
+    EXPECT_EQ(candidate.predictions[0].model, "oracle");
+    EXPECT_EQ(candidate.predictions[1].model, "second");
+    EXPECT_GE(candidate.predictions[1].rank, 0);
+    if (!candidate.measurement || !candidate.measurement->ok()) continue;
+    EXPECT_NEAR(candidate.predictions[1].score, std::log(candidate.measurement->MedianSeconds()),
+                1e-9)
+        << "it has no noise";
+  }
+  EXPECT_GT(ranked, 30);
+  // Of what waits at the end, the ranks follow the scores.
+  std::map<size_t, std::map<int64_t, double>> by_rank;
+  for (const CandidateOutcome& candidate : both.candidates) {
+    if (candidate.fate != Fate::kProposed || candidate.predictions.size() < 2) continue;
+    by_rank[candidate.kernel][candidate.predictions[1].rank] = candidate.predictions[1].score;
+  }
+  EXPECT_FALSE(by_rank.empty());
+  for (const auto& [kernel, scores] : by_rank) {
+    double last = -1e30;
+    for (const auto& [rank, score] : scores) {
+      EXPECT_GE(score, last) << kernel << " " << rank;
+      last = score;
+    }
+  }
+}
+
+TEST(TunerTest, WithoutAGuideTheBaselinesOpinionIsStillRecorded) {
+  TunerSetup setup(30);
+  setup.parts.baseline = std::make_shared<SecondOracle>();
+  int64_t opinions = 0;
+  for (const CandidateOutcome& candidate : setup.Tune().candidates) {
+    for (const Prediction& prediction : candidate.predictions) {
+      EXPECT_EQ(prediction.model, "second");
+      ++opinions;
+    }
+  }
+  EXPECT_GT(opinions, 20);
 }
 
 TEST(TunerTest, KernelsThatAreNotRecordedAreReported) {

@@ -343,13 +343,13 @@
     options.indexAxis = 'y';
     options.layout = {padding: {right: 44}};
     options.scales = {
-      x: axis({...spec.value, min: 1, max: largest * 1.05}),
+      x: axis({min: 1, max: largest * 1.05, ...spec.value}),
       y: {grid: {display: false}, ticks: {color: variable('ink'), autoSkip: false}},
     };
     options.plugins.tooltip.callbacks = {
       label: ({dataIndex}) => {
         const [low, median, high] = spec.ranges[dataIndex];
-        return `median ${format(median)}; ${format(low)} to ${high === null ? 'never' : format(high)}`;
+        return `${spec.middle || 'median'} ${format(median)}; ${format(low)} to ${high === null ? 'never' : format(high)}`;
       },
     };
     const colors = spec.colors.map(colorOf);

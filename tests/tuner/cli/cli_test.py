@@ -3,6 +3,7 @@
 Usage: cli_test.py AUTOTUNE_BINARY SOURCE_DIR [unittest options]
 """
 
+import csv
 import fcntl
 import json
 import os
@@ -17,6 +18,7 @@ import tempfile
 import threading
 import time
 import unittest
+import zipfile
 
 BINARY = pathlib.Path(sys.argv.pop(1)).resolve()
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -266,6 +268,39 @@ class TuneTest(CliTestCase):
     self.assertEqual({"hits": 10, "misses": 0, "url": "sqlite:shared.db"}, document["store"])
     self.assertEqual(40, sum(kernel["reused"] for kernel in document["kernels"]))
 
+  def test_several_programs_share_kernels_and_budget(self):
+    text = PROGRAM.read_text()
+    folder = self.path("dumps")
+    folder.mkdir()
+    (folder / "module_1.after_optimizations.txt").write_text(
+        text.replace("HloModule alexnet", "HloModule second"))
+    (folder / "module_1.before_optimizations.txt").write_text(TEXT)
+    (folder / "module_1.thread.log").write_text("nothing")
+    arguments = [PROGRAM, folder, folder / "*after_optimizations*", "--recording", RECORDING,
+                 "--budget", 30, "--seed", 3]
+    document = json.loads(self.expect(0, *arguments, "--out", "both", "--json").stdout)
+    self.assertEqual(30, document["measurements"])
+    single = json.loads(self.tune("--budget", 30, "--seed", 3, "--out", "one", "--json").stdout)
+    self.assertEqual(10, len(document["kernels"]))
+    self.assertEqual([2 * kernel["count"] for kernel in single["kernels"]],
+                     [kernel["count"] for kernel in document["kernels"]])
+    first, second = document["programs"]
+    self.assertEqual(str(PROGRAM), first["path"])
+    self.assertTrue(second["path"].endswith("dumps/module_1.after_optimizations.txt"))
+    totals = {total["name"]: total["seconds"] for total in document["totals"]}
+    for program in (first, second):
+      self.assertAlmostEqual(totals["default"] / 2, program["default_seconds"])
+      self.assertAlmostEqual(totals["best found"] / 2, program["best_seconds"])
+    self.assertIn("1 of 3 files are left out", " ".join(document["warnings"]))
+    page = (self.directory / "both" / "report.html").read_text()
+    self.assertIn("10 kernels are part of several programs", page)
+    again = self.expect(0, "--out", "both", "--resume", "--quiet").stdout
+    self.assertIn("module_1.after_optimizations.txt", again)
+    self.assertIn("all programs", again)
+    self.assertEqual(document["programs"],
+                     json.loads((self.directory / "both" / "report.json").read_text())["programs"])
+    self.expect(2, *arguments[:2], "--space", "fusion")
+
   def test_quiet_and_piped_output_hold_no_escape_sequences(self):
     result = self.tune("--budget", 20)
     self.assertNotIn("\x1b", result.stdout + result.stderr)
@@ -477,7 +512,7 @@ ENTRY %e (a: f32[8,128]) -> f32[8,128] {
     folder.mkdir()
     (folder / "a.hlo").write_text(TEXT)
     (folder / "b.hlo").write_text(TEXT)
-    self.bad(folder, "a.hlo", "b.hlo")
+    self.bad(folder, "none of the 2 programs holds kernels", "a.hlo")
 
   def test_output_folder_that_cannot_be_made(self):
     result = self.tune("--out", "/proc/autotune", "--budget", 1, code=4)
@@ -830,6 +865,60 @@ class RecordsTest(CliTestCase):
                      (self.directory / "b.jsonl").read_text())
     csv = self.expect(0, "records", "export", *store, "--to", "csv", "--out", "-").stdout
     self.assertIn("fusion.191", csv)
+
+  def test_csv_and_npz_give_the_same_back(self):
+    self.tune("--budget", 25, "--out", "run", "--quiet", "--strategy", "annealing")
+    store = ["--store", "sqlite:run/records.db"]
+    self.expect(0, "records", "export", *store, "--to", "csv", "--out", "a.csv")
+    for _ in range(2):  # the second time changes nothing
+      self.expect(0, "records", "import", "a.csv", "--store", "sqlite:b.db")
+      self.expect(0, "records", "export", "--store", "sqlite:b.db", "--to", "csv", "--out", "b.csv")
+      self.assertEqual((self.directory / "a.csv").read_bytes(), (self.directory / "b.csv").read_bytes())
+    self.expect(0, "records", "verify", "--store", "sqlite:b.db")
+    candidates = json.loads(self.expect(0, "records", "list", *store, "--json").stdout)["candidates"]
+    copied = json.loads(self.expect(0, "records", "list", "--store", "sqlite:b.db", "--json").stdout)
+    self.assertEqual(candidates, copied["candidates"])
+
+    device = ["--to", "npz", "--device", "tpu-v3"]
+    self.expect(0, "records", "export", *store, *device, "--out", "a")
+    files = sorted((self.directory / "a").iterdir())
+    self.assertEqual(10, len(files))
+    self.expect(0, "records", "import", *files, "--store", "sqlite:c.db")
+    self.expect(0, "records", "export", "--store", "sqlite:c.db", *device, "--out", "c")
+    for file in files:
+      self.assertEqual(file.read_bytes(), (self.directory / "c" / file.name).read_bytes(), file.name)
+    # Both stores give the same recording.
+    for name, url in [("x", "run/records.db"), ("y", "c.db")]:
+      self.expect(0, "records", "export", "--store", f"sqlite:{url}", "--to", "csv", "--out", name)
+    rows = [sorted((r["fingerprint"], r["config"], r["samples"], r["failure"], r["is_default"])
+                   for r in csv.DictReader(open(self.directory / name, newline=""))
+                   if r["fate"] == "measured" and not r["failure"].endswith("not-recorded"))
+            for name in ("x", "y")]
+    self.assertEqual(rows[0], rows[1])
+
+  def test_a_npz_of_features_only_is_refused(self):
+    with zipfile.ZipFile(self.directory / "tpugraphs.npz", "w") as archive:
+      header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }".ljust(117) + "\n"
+      archive.writestr("node_feat.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") +
+                       header.encode() + bytes(4))
+    result = self.expect(3, "records", "import", "tpugraphs.npz", "--store", "sqlite:d.db")
+    self.assertIn("features of a kernel and not the kernel", result.stderr)
+
+  def test_a_damaged_csv_is_named(self):
+    self.tune("--budget", 12, "--out", "run", "--quiet")
+    store = ["--store", "sqlite:run/records.db"]
+    self.expect(0, "records", "export", *store, "--to", "csv", "--out", "a.csv")
+    lines = (self.directory / "a.csv").read_text().splitlines(keepends=True)
+    for what, line, error in [("fields", lines[3][:40] + "\n", "record 4: it has"),
+                              ("number", lines[3].replace(",", ",x", 1), "record 4: column sequence"),
+                              ("quote", '"' + lines[3][:20], "quoted field has no end")]:
+      with self.subTest(what):
+        self.path("bad.csv", "".join(lines[:3] + [line]))
+        result = self.expect(3, "records", "import", "bad.csv", "--store", f"sqlite:{what}.db")
+        self.assertIn(error, result.stderr)
+    self.path("old.csv", "run,sequence,kernel,fingerprint,device\n")
+    self.assertIn("not the columns", self.expect(3, "records", "import", "old.csv", "--store",
+                                                 "sqlite:old.db").stderr)
 
   def test_a_recording_goes_in_and_out(self):
     self.expect(0, "records", "import", RECORDING, "--store", "sqlite:s.db")

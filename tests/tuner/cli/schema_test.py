@@ -79,6 +79,14 @@ class SchemaTest(unittest.TestCase):
         self.check(json.loads((out / "best.json").read_text()), "autotune.best/1")
         self.check(self.run_json("report", name), "autotune.tune/1")
 
+  def test_a_run_of_several_programs(self):
+    second = self.folder / "second.hlo"
+    second.write_text((EXAMPLE / "program.hlo").read_text().replace("HloModule a", "HloModule b"))
+    document = self.tune("several", second, "--budget", 20)
+    self.assertEqual(2, len(document["programs"]))
+    self.check(document, "autotune.tune/1")
+    self.check(self.run_json("report", "several"), "autotune.tune/1")
+
   def test_stored_reports(self):
     """Those of other backends, with failures, repeats and an interval."""
     reports = sorted((SOURCE / "tests" / "golden" / "reports").glob("*.json"))
