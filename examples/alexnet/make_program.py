@@ -165,7 +165,7 @@ def verify(text, recording):
   printed = _hlo.hlo_module_from_text(text).to_string().replace("constant(-0)", "constant(0)")
   for entry in recording.values():
     for block in Kernel(entry).computations:
-      if block.replace("constant(-0)", "constant(0)") not in printed:
+      if block.replace("constant(-0.0)", "constant(0)") not in printed:
         raise SystemExit(f"XLA reads a computation of {entry.module.name} differently:\n{block}")
 
 
