@@ -11,8 +11,12 @@ namespace {
 
 constexpr uint64_t kMaxBytes = 0xfffffffe;
 
+// Little-endian, in `size` bytes, which may be more than a uint64_t has.
 void AppendNumber(uint64_t value, int size, std::string* bytes) {
-  for (int i = 0; i < size; ++i) *bytes += static_cast<char>(value >> (8 * i) & 0xff);
+  for (int i = 0; i < size; ++i) {
+    *bytes += static_cast<char>(value & 0xff);
+    value >>= 8;
+  }
 }
 
 absl::StatusOr<std::string> Deflate(const std::string& content) {

@@ -13,6 +13,11 @@
 namespace autotune {
 namespace {
 
+absl::Status TooLarge(const std::string& path) {
+  return absl::InvalidArgumentError(absl::StrCat(path, ": more than ", kLargestFileBytes >> 30,
+                                                 " GiB: neither a program nor a recording"));
+}
+
 // The rest of an open file, up to `limit` bytes.
 absl::StatusOr<std::string> ReadDescriptor(int file, const std::string& path, size_t limit) {
   struct stat info;
@@ -20,10 +25,13 @@ absl::StatusOr<std::string> ReadDescriptor(int file, const std::string& path, si
   if (S_ISDIR(info.st_mode)) return ErrnoStatus(path, EISDIR);
   std::string content;
   if (S_ISREG(info.st_mode)) {
-    content.reserve(std::min(static_cast<size_t>(info.st_size), limit));
+    const size_t size = std::min(static_cast<size_t>(info.st_size), limit);
+    if (size > kLargestFileBytes) return TooLarge(path);
+    content.reserve(size);
   }
   char buffer[1 << 16];
   while (content.size() < limit) {
+    if (content.size() > kLargestFileBytes) return TooLarge(path);
     const ssize_t count = read(file, buffer, std::min(sizeof(buffer), limit - content.size()));
     if (count == 0) break;
     if (count > 0) {

@@ -14,8 +14,11 @@ namespace autotune {
 // ResourceExhausted for a full disk, InvalidArgument for a directory, else Unavailable.
 absl::Status ErrnoStatus(absl::string_view what, int error);
 
+// What is larger is neither a program nor a recording: a device that never ends, say.
+inline constexpr size_t kLargestFileBytes = size_t{4} << 30;
+
 // The content of a file, but no more than `limit` bytes of it; the path is in the errors, which are
-// those of ErrnoStatus.
+// those of ErrnoStatus, and InvalidArgument for more than kLargestFileBytes.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path,
                                           size_t limit = std::string::npos);
 

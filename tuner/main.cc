@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,9 +14,21 @@ int TerminalColumns() {
   return size.ws_col;
 }
 
+// A standard stream that the caller closed gives its number to the next file that is opened, a
+// record store for instance, and what is printed would go in there. Its number is taken by
+// something that can neither be read (input) nor written (output), so that using it fails.
+void HoldClosedStreams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) == -1) {
+      (void)!open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  HoldClosedStreams();
   std::ios::sync_with_stdio(false);
   autotune::CommandContext context = {.out = std::cout, .err = std::cerr};
   context.out_is_terminal = isatty(STDOUT_FILENO) != 0;

@@ -1,6 +1,7 @@
 #ifndef AUTOTUNE_TESTS_SEARCH_TESTING_SPACES_H_
 #define AUTOTUNE_TESTS_SEARCH_TESTING_SPACES_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -91,10 +92,10 @@ class LandscapeScorer : public CandidateScorer {
   mutable int64_t scored_ = 0;
 };
 
-// A stand-in for measuring: seconds on the landscape.
+// A stand-in for measuring: seconds on the landscape, which are finite however far away.
 inline Observation Measured(const Config& config, const Config& best) {
-  return {config,
-          Measurement::FromSamples({std::exp(LogSeconds(config, best))}, TimeSource::kHardware)};
+  const double log_seconds = std::min(LogSeconds(config, best), 700.0);
+  return {config, Measurement::FromSamples({std::exp(log_seconds)}, TimeSource::kHardware)};
 }
 
 inline std::vector<std::string> Keys(const std::vector<Config>& configs) {

@@ -553,6 +553,43 @@ class FullDiskTest(CliTestCase):
         json.loads(path.read_text())
 
 
+class StreamsTest(CliTestCase):
+
+  def run_closed(self, stream):
+    command = f'exec "$0" "$@" {stream}-'
+    return subprocess.run(
+        ["sh", "-c", command, BINARY, PROGRAM, "--recording", RECORDING, "--budget", "12", "--quiet",
+         "--out", "run"], capture_output=True, text=True, timeout=120, check=False,
+        cwd=self.directory)
+
+  def test_closed_output_is_an_error_and_no_file_is_given_its_number(self):
+    result = self.run_closed(">&")
+    self.assertEqual(4, result.returncode, result.stderr)
+    self.assertIn("standard output could not be written", result.stderr)
+    run = self.directory / "run"
+    self.assertEqual(b"SQLite format 3", (run / "records.db").read_bytes()[:15])
+    for path in [run / "run.lock", run / "journal.jsonl"]:
+      self.assertNotIn("best found", path.read_text())
+    self.expect(0, "records", "verify", "--store", "sqlite:run/records.db")
+
+  def test_closed_input_and_errors_do_no_harm(self):
+    for stream in ["<&", "2>&"]:
+      with self.subTest(stream):
+        result = self.run_closed(stream)
+        self.assertEqual(0, result.returncode, result.stderr)
+        self.assertIn("best found", result.stdout)
+        shutil.rmtree(self.directory / "run")
+
+  def test_full_output_is_an_error_and_the_results_are_kept(self):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+      result = subprocess.run(
+          [BINARY, PROGRAM, "--recording", RECORDING, "--budget", "12", "--quiet", "--out", "run"],
+          stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False,
+          cwd=self.directory)
+    self.assertEqual(4, result.returncode, result.stderr)
+    json.loads((self.directory / "run" / "best.json").read_text())
+
+
 class InterruptTest(CliTestCase):
 
   def interrupt_while_loading(self, sent):
