@@ -18,6 +18,13 @@ add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
 find_program(AUTOTUNE_CCACHE ccache)
 if(AUTOTUNE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${AUTOTUNE_CCACHE}")
+  if(AUTOTUNE_PRECOMPILE)  # what ccache asks for to work with precompiled headers
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${AUTOTUNE_CCACHE}")
+  endif()
+endif()
+if(AUTOTUNE_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
 
 find_program(AUTOTUNE_MOLD mold)

@@ -32,6 +32,35 @@ function(autotune_protos)
   target_compile_options(autotune_proto PRIVATE -w)
 endfunction()
 
+# autotune_precompile(TARGET [HEADER...])
+#
+# With AUTOTUNE_PRECOMPILE, TARGET compiles what most files include, and the headers, once.
+function(autotune_precompile target)
+  if(AUTOTUNE_PRECOMPILE)
+    target_precompile_headers(
+      ${target}
+      PRIVATE
+      <algorithm>
+      <filesystem>
+      <functional>
+      <map>
+      <memory>
+      <optional>
+      <sstream>
+      <string>
+      <vector>
+      <absl/container/flat_hash_map.h>
+      <absl/status/statusor.h>
+      <absl/strings/str_cat.h>
+      <absl/strings/str_format.h>
+      <absl/strings/str_join.h>
+      <absl/types/span.h>
+      <nlohmann/json.hpp>
+      <proto/hlo.pb.h>
+      ${ARGN})
+  endif()
+endfunction()
+
 # autotune_library(FOLDER [DEPENDS FOLDER...] [LINK LIBRARY...])
 #
 # The static library autotune_FOLDER from FOLDER/*.cc, without *_main.cc and main.cc (programs) and
@@ -46,6 +75,7 @@ function(autotune_library folder)
     target_include_directories(autotune_${folder} PUBLIC "${PROJECT_SOURCE_DIR}")
     target_link_libraries(autotune_${folder} PUBLIC ${ARG_DEPENDS} ${ARG_LINK} Threads::Threads)
     target_link_libraries(autotune_${folder} PRIVATE autotune_flags)
+    autotune_precompile(autotune_${folder})
   else()
     add_library(autotune_${folder} INTERFACE)
     target_include_directories(autotune_${folder} INTERFACE "${PROJECT_SOURCE_DIR}")
@@ -80,6 +110,7 @@ function(autotune_gtest_program name label sources libraries)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${libraries} GTest::gmock GTest::gtest_main autotune_flags)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  autotune_precompile(${name} <gmock/gmock.h> <gtest/gtest.h>)
   target_compile_definitions(
     ${name} PRIVATE "AUTOTUNE_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
                     "AUTOTUNE_SHARED_DIR=\"${AUTOTUNE_SHARED_DIR}\"")
