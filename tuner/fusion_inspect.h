@@ -16,8 +16,8 @@ namespace autotune {
 absl::StatusOr<FusionRecording> LoadFusionsOf(const FusionGraph& graph, const std::string& path);
 
 // `autotune inspect --fusion`: the groups that are expected, as text, or as a Graphviz graph. With
-// a fusion recording of the program (else empty) those that its default realised, and what was
-// compiled of each cut.
+// a fusion recording of the program (else empty) those that follow from the edges its default
+// fused, and what was compiled of each cut.
 int RunFusionInspection(const Program& program, const std::string& target,
                         const std::string& recording, int64_t limit, bool dot,
                         CommandContext& context);

@@ -156,7 +156,8 @@ std::string JointText(const JointSplit& split, const JointResult& result, int64_
   text += table.ToString();
   absl::StrAppend(&text, "\n", result.tiles, " tiles applied, ", result.not_applied,
                   " that the compiler does not keep in the program, ", result.dropped,
-                  " dropped because the estimates disagreed about them.\n");
+                  " dropped because the estimates disagreed about them",
+                  result.dropped > 0 ? " (tiles/best.json holds them)" : "", ".\n");
   if (result.unsettled) {
     text +=
         "UNSETTLED: with transfers and without, the static schedule disagrees about the whole, so "

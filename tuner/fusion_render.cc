@@ -190,8 +190,9 @@ std::string FusionGroupsText(const FusionGraph& graph, const FusionScorer& score
   double total = 0;
   for (const FusionScorer::Group& group : groups) total += group.seconds;
   std::string text = absl::StrFormat(
-      "%d fusible edges, %d groups %s, %s by %s\n", graph.edge_count(), groups.size(),
-      evidence.recording != nullptr ? "realised" : "expected", FormatSeconds(total),
+      "%d fusible edges, %d groups expected%s, %s by %s\n", graph.edge_count(), groups.size(),
+      evidence.recording != nullptr ? " from the edges that the default fused" : "",
+      FormatSeconds(total),
       evidence.refitted != nullptr ? "what was compiled" : "the analytical model");
   if (limit > 0 && static_cast<int64_t>(groups.size()) > limit) {
     groups.resize(static_cast<size_t>(limit));

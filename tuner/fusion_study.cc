@@ -57,7 +57,7 @@ FusionReached Reached(const std::vector<FusionTuning>& runs, int64_t budget, dou
   reached.agree = comparison.agree;
   reached.worst = order.back().first;
   reached.best = order.front().first;
-  reached.share = best_gain > 0 ? -comparison.change.schedule / best_gain : 1;
+  reached.share = best_gain > 0 ? std::max(0.0, -comparison.change.schedule / best_gain) : 1;
   reached.compilations = std::min(median.compilations, budget);
   return reached;
 }

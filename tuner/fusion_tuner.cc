@@ -15,6 +15,7 @@
 #include "search/fusion_space.h"
 #include "search/recorded_space.h"
 #include "search/search_strategy.h"
+#include "tuner/fusion_nearby.h"
 
 namespace autotune {
 namespace {
@@ -67,6 +68,7 @@ class Session {
     if (options_.only.empty()) {
       absl::StatusOr<std::unique_ptr<FusionSpace>> space = FusionSpace::Create(&graph_, edges);
       if (!space.ok()) return space.status();
+      whole_space_ = space->get();
       space_ = *std::move(space);
     } else {
       std::vector<Config> configs;
@@ -140,7 +142,7 @@ class Session {
     (*strategy)->Observe({&base, 1});
     int64_t free_rounds = 0;
     while (BudgetLeft() && free_rounds < kMaxFreeRounds) {
-      const std::vector<Config> proposals = (*strategy)->Propose(options_.top_k);
+      const std::vector<Config> proposals = Propose(**strategy, options_.top_k);
       if (proposals.empty()) break;
       ++free_rounds;
       std::vector<Observation> observations;
@@ -169,9 +171,23 @@ class Session {
     return absl::OkStatus();
   }
 
+  // A model that learns while the whole space is open is followed step by step.
+  std::vector<Config> Propose(SearchStrategy& strategy, int64_t n) const {
+    if (whole_space_ == nullptr || options_.guide != FusionGuide::kLearned ||
+        options_.strategy != "model-greedy") {
+      return strategy.Propose(n);
+    }
+    std::vector<Config> proposals;
+    for (FusionDecision& decision :
+         NearbyProposals(*whole_space_, *scorer_, recording(), foresight_, n)) {
+      proposals.emplace_back(std::move(decision));
+    }
+    return proposals;
+  }
+
   void PredictGain(SearchStrategy& strategy) {
     if (scorer_ == nullptr) return;
-    const std::vector<Config> next = strategy.Propose(1);
+    const std::vector<Config> next = Propose(strategy, 1);
     if (next.empty()) return;
     const Config configs[] = {Config(Fastest().decision), next.front()};
     const std::vector<double> scores = scorer_->Score(configs);
@@ -224,6 +240,7 @@ class Session {
   FusionTuning result_;
   std::set<std::string> groupings_;
   std::unique_ptr<SearchSpace> space_;
+  const FusionSpace* whole_space_ = nullptr;  // space_, unless only some are proposed
   std::unique_ptr<FusionScorer> scorer_;
 };
 

@@ -23,7 +23,9 @@ using FusionMeasure =
 enum class FusionGuide {
   kNone,        // every proposal of the strategy is compiled
   kAnalytical,  // FusionScorer as it is
-  kLearned,     // FusionScorer, taught with the kernels of every compilation
+  // FusionScorer, taught with the kernels of every compilation; with model-greedy over the whole
+  // space what it likes best close to what was compiled is next (NearbyProposals).
+  kLearned,
 };
 
 struct FusionTunerOptions {
