@@ -60,7 +60,7 @@ TEST_P(FusionResultsSoak, ACutProgramComputesTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, FusionResultsSoak, testing::ValuesIn(Programs()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& program) { return program.param; });
 
 }  // namespace
 }  // namespace autotune
