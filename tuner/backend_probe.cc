@@ -8,10 +8,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "hardware/aot_backend.h"
+#include "hardware/fleet_transport.h"
 #include "hardware/pjrt_backend.h"
 #include "hardware/pjrt_discovery.h"
 #include "hardware/replay_backend.h"
 #include "hlo/parser.h"
+#include "tuner/fleet_choice.h"
+#include "tuner/fleet_state.h"
 #include "tuner/text_table.h"
 
 namespace autotune {
@@ -168,6 +171,44 @@ BackendState Pjrt(const ProbeOptions& options) {
   return state;
 }
 
+absl::StatusOr<std::string> MeasureByFleet() {
+  constexpr double kTimeoutSeconds = 120;
+  absl::StatusOr<ChosenFleet> fleet = ConnectFleet(/*jobs=*/1, kTimeoutSeconds, nullptr);
+  if (!fleet.ok()) return fleet.status();
+  MeasurementBackend& backend = *fleet->backend;
+  const bool tiles = backend.capabilities().tiles;
+  absl::StatusOr<std::unique_ptr<HloModule>> module = ParseHloText(tiles ? kProbeKernel : kProbe);
+  if (!module.ok()) return module.status();
+  absl::StatusOr<Kernel> kernel =
+      tiles ? KernelFromModule(*std::move(module)) : ProgramAsKernel(*std::move(module));
+  if (!kernel.ok()) return kernel.status();
+  TileBounds bounds;
+  bounds.output = {8, 8};
+  absl::StatusOr<std::vector<Measurement>> result =
+      backend.Measure({Candidate{&*kernel, tiles ? Config(bounds) : Config(FusionDecision())}});
+  if (!result.ok()) return result.status();
+  return Describe(result->front(), backend.capabilities().device);
+}
+
+BackendState Fleet(const ProbeOptions& options) {
+  BackendState state = {.name = "fleet"};
+  const absl::StatusOr<std::string> bridge = FindRayBridge();
+  if (!bridge.ok()) {
+    state.missing = std::string(bridge.status().message());
+    return state;
+  }
+  const absl::StatusOr<FleetState> cluster = FleetState::Find();
+  if (!cluster.ok()) {
+    state.found = absl::StrCat("the border to Ray: ", *bridge);
+    state.missing = std::string(cluster.status().message());
+    return state;
+  }
+  state.available = true;
+  state.found = absl::StrCat("the hosts of the Ray cluster at ", cluster->address);
+  if (options.check) Conclude(MeasureByFleet(), &state);
+  return state;
+}
+
 }  // namespace
 
 std::string BackendState::Says() const {
@@ -179,7 +220,7 @@ std::string BackendState::Says() const {
 }
 
 std::vector<BackendState> ProbeBackends(const ProbeOptions& options) {
-  return {Replay(options), Aot(options), Pjrt(options)};
+  return {Replay(options), Aot(options), Pjrt(options), Fleet(options)};
 }
 
 }  // namespace autotune

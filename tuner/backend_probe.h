@@ -27,7 +27,7 @@ struct ProbeOptions {
   bool check = false;
 };
 
-// replay, aot and pjrt, in this order.
+// replay, aot, pjrt and fleet, in this order.
 std::vector<BackendState> ProbeBackends(const ProbeOptions& options);
 
 }  // namespace autotune

@@ -30,16 +30,9 @@ struct BackendsOptions {
   bool json = false;
 };
 
-std::vector<BackendState> FindBackends(const BackendsOptions& options) {
-  std::vector<BackendState> states =
-      ProbeBackends({.target = options.target, .plugin = options.plugin, .check = options.check});
-  states.push_back(
-      {.name = "fleet", .missing = "measuring on a cluster is not part of this version yet"});
-  return states;
-}
-
 int RunBackends(const BackendsOptions& options, CommandContext& context) {
-  const std::vector<BackendState> states = FindBackends(options);
+  const std::vector<BackendState> states =
+      ProbeBackends({.target = options.target, .plugin = options.plugin, .check = options.check});
   json list = json::array();
   TextTable table;
   table.Column("backend", TextTable::Align::kLeft).Column("available", TextTable::Align::kLeft);
