@@ -241,7 +241,9 @@ AnalyticalEstimate AnalyticalKernel::Estimate(const TileBounds& bounds,
   estimate.fits = Fits(tile);
   estimate.seconds = constants.launch_seconds;
   for (const TileStep& step : scratch->steps) {
-    const double transfer = TransferSeconds(TransferOf(step, cut, *scratch), constants);
+    const Transfer moved = TransferOf(step, cut, *scratch);
+    const double transfer = TransferSeconds(moved, constants);
+    estimate.transfer_runs += step.count * moved.runs;
     estimate.transfer_seconds += step.count * transfer;
     // Nothing hides the first transfer; later ones run beside the computation before them.
     const double busy = compute + overhead;

@@ -22,6 +22,7 @@ struct AnalyticalEstimate {
   double matrix_seconds = 0;    // of it the matrix unit
   double transfer_seconds = 0;  // HBM traffic, all iterations
   double overhead_seconds = 0;  // launch, loop control and masking
+  double transfer_runs = 0;     // contiguous pieces of all transfers
   bool fits = true;             // the windows fit in VMEM
 };
 

@@ -1,28 +1,42 @@
 #include "costmodel/features.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "costmodel/graph_features.h"
 #include "hlo/cost_analysis.h"
+#include "hlo/int_math.h"
 #include "hlo/module.h"
 #include "hlo/opcode.h"
 
 namespace autotune {
 namespace {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 constexpr int kHeroKinds = 5;
 constexpr int kRoles = 8;
 constexpr int kBounds = 6;
 // Inputs and outputs whose windows are described one by one.
 constexpr int kInputs = 3;
 constexpr int kOutputs = 2;
+// Bounds whose divisibility is described, from the minor end.
+constexpr int kDividedOutputBounds = 4;
+constexpr int kDividedKernelBounds = 2;
 
 double Log(double value) { return std::log2(1 + std::max(0.0, value)); }
 double LogInt(int64_t value) { return Log(static_cast<double>(value)); }
+
+// "input_0", ...: the operands whose windows are described one by one.
+std::vector<std::string> DescribedNames() {
+  std::vector<std::string> names;
+  for (int i = 0; i < kInputs + kOutputs; ++i) {
+    names.push_back(i < kInputs ? absl::StrCat("input_", i) : absl::StrCat("output_", i - kInputs));
+  }
+  return names;
+}
 
 std::vector<std::string> KernelFeatureNames() {
   std::vector<std::string> names = {"log_flops",         "log_transcendentals", "log_bytes_read",
@@ -33,6 +47,10 @@ std::vector<std::string> KernelFeatureNames() {
   for (const char* device : {"device_log_flops_per_second", "device_log_hbm_bytes_per_second",
                              "device_log_vmem_bytes", "device_log_clock_hz"}) {
     names.emplace_back(device);
+  }
+  for (const std::string& operand : DescribedNames()) {
+    names.push_back(absl::StrCat("log_bytes_of_", operand));
+    names.push_back(absl::StrCat("is_in_hbm_", operand));
   }
   return names;
 }
@@ -52,9 +70,7 @@ std::vector<std::string> ConfigFeatureNames() {
         "log_vmem_bytes", "vmem_share", "padding_waste"}) {
     names.emplace_back(name);
   }
-  for (int i = 0; i < kInputs + kOutputs; ++i) {
-    const std::string operand =
-        i < kInputs ? absl::StrCat("input_", i) : absl::StrCat("output_", i - kInputs);
+  for (const std::string& operand : DescribedNames()) {
     names.push_back(absl::StrCat("log_window_bytes_of_", operand));
     names.push_back(absl::StrCat("log_transfers_of_", operand));
   }
@@ -63,11 +79,26 @@ std::vector<std::string> ConfigFeatureNames() {
                            "analytical_overhead_share", "analytical_log_busy_over_transfer"}) {
     names.emplace_back(name);
   }
+  for (const char* name :
+       {"log_reloaded_bytes", "log_first_bytes", "log_runs", "log_reduced_trips",
+        "log_matrix_cycles_of_iteration", "log_vector_cycles_of_iteration",
+        "log_transfer_cycles_of_iteration", "log_compute_cycles", "log_transfer_cycles"}) {
+    names.emplace_back(name);
+  }
+  for (int i = 0; i < kDividedOutputBounds + kDividedKernelBounds; ++i) {
+    const std::string bound = i < kDividedOutputBounds
+                                  ? absl::StrCat("output_bound_", i)
+                                  : absl::StrCat("kernel_bound_", i - kDividedOutputBounds);
+    names.push_back(absl::StrCat("is_whole_", bound));
+    names.push_back(absl::StrCat("remainder_of_", bound));
+    names.push_back(absl::StrCat("log_power_of_two_in_", bound));
+  }
   return names;
 }
 
 std::vector<float> KernelFeatures(const HloModule& module, const TileGeometry& geometry,
-                                  const KernelGraph& graph, const DeviceSpec& device) {
+                                  absl::Span<const int> described, const KernelGraph& graph,
+                                  const DeviceSpec& device) {
   const CostAnalysis costs(module);
   double read = 0, written = 0;
   int64_t outputs = 0;
@@ -86,6 +117,12 @@ std::vector<float> KernelFeatures(const HloModule& module, const TileGeometry& g
   for (double value : {device.bf16_flops_per_second, device.hbm_bytes_per_second,
                        static_cast<double>(device.vmem_bytes), device.clock_hz}) {
     features.push_back(static_cast<float>(Log(value)));
+  }
+  for (const int i : described) {
+    const TileOperand* operand = i < 0 ? nullptr : &geometry.operands()[static_cast<size_t>(i)];
+    features.push_back(operand == nullptr ? 0.0f
+                                          : static_cast<float>(LogInt(operand->total_bytes)));
+    features.push_back(operand != nullptr && operand->InHbm() ? 1.0f : 0.0f);
   }
   return features;
 }
@@ -170,6 +207,51 @@ void AddAnalytical(const AnalyticalEstimate& estimate, FeatureWriter* out) {
   out->Add(std::clamp(std::log2((busy + 1e-12) / (estimate.transfer_seconds + 1e-12)), -8.0, 8.0));
 }
 
+// Where the traffic and the cycles come from, in the units that a schedule counts in.
+void AddParts(const TileGeometry& geometry, const TileEvaluation& tile,
+              const AnalyticalEstimate& estimate, double clock_hz, FeatureWriter* out) {
+  const bool reloads = geometry.hero_kind() == HeroKind::kConvolution;
+  const auto iterations = static_cast<double>(tile.iterations);
+  double reloaded = 0, first = 0, reduced = 1;
+  for (size_t i = 0; i < tile.window_bytes.size(); ++i) {
+    const TileOperand& operand = geometry.operands()[i];
+    if (!operand.InHbm()) continue;
+    const auto bytes = static_cast<double>(tile.window_bytes[i]);
+    if (!operand.is_output) first += bytes;
+    reloaded += bytes * (reloads && !operand.is_output ? iterations
+                                                       : static_cast<double>(tile.transfers[i]));
+  }
+  for (size_t i = 0; i < geometry.loops().size(); ++i) {
+    if (geometry.loops()[i].reduced) reduced *= static_cast<double>(tile.trips[i]);
+  }
+  const double matrix = estimate.matrix_seconds * clock_hz;
+  const double compute = estimate.compute_seconds * clock_hz;
+  const double transfer = estimate.transfer_seconds * clock_hz;
+  for (const double value :
+       {reloaded, first, estimate.transfer_runs, reduced - 1, matrix / iterations,
+        (compute - matrix) / iterations, transfer / iterations, compute, transfer}) {
+    out->Add(Log(value));
+  }
+}
+
+// How a bound divides its dimension and how often it can be halved: what unrolled loops need.
+void AddDivisibility(const WindowBounds& bounds, absl::Span<const BoundDim> dims, int count,
+                     FeatureWriter* out) {
+  for (int i = 0; i < count; ++i) {
+    const int position = static_cast<int>(bounds.size()) - 1 - i;
+    if (position < 0 || position >= static_cast<int>(dims.size())) {
+      for (int n = 0; n < 3; ++n) out->Add(0);
+      continue;
+    }
+    const int64_t bound = std::max<int64_t>(1, bounds[static_cast<size_t>(position)]);
+    const int64_t tiles = dims[static_cast<size_t>(position)].tiles;
+    const int64_t covered = CeilDiv(tiles, bound) * bound;
+    out->Add(bound >= tiles ? 1 : 0);
+    out->Add(1 - static_cast<double>(tiles) / static_cast<double>(covered));
+    out->Add(std::min(5, std::countr_zero(static_cast<uint64_t>(bound))));
+  }
+}
+
 }  // namespace
 
 const FeatureSchema& TileFeatureSchema() {
@@ -183,6 +265,7 @@ Featurizer::Featurizer(AnalyticalKernel analytical, KernelGraph graph, const Dev
     : analytical_(std::move(analytical)),
       graph_(std::move(graph)),
       vmem_bytes_(static_cast<double>(device.kernel_vmem_bytes)),
+      clock_hz_(device.clock_hz),
       described_operands_(DescribedOperands(analytical_.geometry())) {}
 
 absl::StatusOr<Featurizer> Featurizer::Create(const Kernel& kernel, const DeviceSpec& device) {
@@ -191,7 +274,8 @@ absl::StatusOr<Featurizer> Featurizer::Create(const Kernel& kernel, const Device
   if (!analytical.ok()) return analytical.status();
   KernelGraph graph;
   BuildKernelGraph(*kernel.module, &graph);
-  graph.kernel_features = KernelFeatures(*kernel.module, analytical->geometry(), graph, device);
+  graph.kernel_features = KernelFeatures(*kernel.module, analytical->geometry(),
+                                         DescribedOperands(analytical->geometry()), graph, device);
   return Featurizer(*std::move(analytical), std::move(graph), device);
 }
 
@@ -211,6 +295,9 @@ AnalyticalEstimate Featurizer::ConfigFeatures(const TileBounds& bounds,
     out.Add(operand < 0 ? 0 : LogInt(tile.transfers[static_cast<size_t>(operand)]));
   }
   AddAnalytical(estimate, &out);
+  AddParts(geometry(), tile, estimate, clock_hz_, &out);
+  AddDivisibility(bounds.output, geometry().output_dims(), kDividedOutputBounds, &out);
+  AddDivisibility(bounds.kernel, geometry().kernel_dims(), kDividedKernelBounds, &out);
   return estimate;
 }
 

@@ -69,6 +69,7 @@ class Featurizer {
   AnalyticalKernel analytical_;
   KernelGraph graph_;
   double vmem_bytes_;
+  double clock_hz_;
   // Operands whose windows are described one by one, the largest first; -1 for none.
   std::vector<int> described_operands_;
 };

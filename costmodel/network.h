@@ -87,9 +87,14 @@ struct TrainingOptions {
   Loss loss = Loss::kLogistic;
   double learning_rate = 1e-3;
   double weight_decay = 1e-4;
-  // Share of the squared error of log time beside a rank loss: keeps the scores on the scale of
-  // times, so that kernels can be compared.
-  double squared_error_share = 0.05;
+  // Beside a rank loss: the share of the error of log time within a kernel (its level taken away),
+  // which keeps the scores on the scale of times, and that of the level, so that kernels can be
+  // compared. Errors count squared up to 0.1 log-seconds (0.5 for the level), beyond that linearly.
+  double squared_error_share = 0.3;
+  double level_share = 0.05;
+  // A pair's weight grows with how far apart its times are, up to this many log-seconds: a small
+  // limit is near to Kendall's tau, which counts all pairs alike.
+  double gap_limit = 0.2;
   // How much more the order among the fastest configurations counts: a pair whose faster member is
   // x log-seconds above the best weighs exp(-emphasis * x).
   double top_emphasis = 1;

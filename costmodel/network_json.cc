@@ -67,6 +67,8 @@ void VisitStep(Options& options, Visitor&& visit) {
   visit("learning_rate", options.learning_rate);
   visit("weight_decay", options.weight_decay);
   visit("squared_error_share", options.squared_error_share);
+  visit("level_share", options.level_share);
+  visit("gap_limit", options.gap_limit);
   visit("top_emphasis", options.top_emphasis);
   visit("dropout", options.dropout);
   visit("feature_noise", options.feature_noise);

@@ -17,6 +17,9 @@ namespace {
 
 constexpr double kNanosecond = 1e-9;
 constexpr int64_t kTpuGraphsOpcodes = 256;  // more than it uses
+// What written times are multiplied by, so that rounding does not make different ones equal.
+constexpr int64_t kNormalizer = 1000;
+
 // Rows of the configurations' features that are read at a time.
 constexpr int64_t kRowsAtATime = 4096;
 
@@ -38,7 +41,9 @@ class NpzExampleReader {
     example_.kernel = example_.program;
     absl::Status status = ReadNodes();
     if (status.ok()) status = ReadEdges();
+    if (status.ok()) status = ReadKernel();
     if (status.ok()) status = ReadTimes();
+    if (status.ok()) status = ReadBase();
     if (status.ok()) ChooseRows(max_configs);
     if (status.ok()) status = ReadConfigs();
     if (!status.ok()) return status;
@@ -108,6 +113,31 @@ class NpzExampleReader {
     return absl::OkStatus();
   }
 
+  // Not in TpuGraphs' files: static features of the kernel as a whole.
+  absl::Status ReadKernel() {
+    if (schema_.kernel.empty()) return absl::OkStatus();
+    absl::StatusOr<NpyArray> features = Array("kernel_feat", 1);
+    if (!features.ok()) return features.status();
+    if (features->shape[0] != static_cast<int64_t>(schema_.kernel.size())) {
+      return Error("kernel_feat", absl::StrCat("must have ", schema_.kernel.size(), " values"));
+    }
+    example_.graph.kernel_features = features->Floats();
+    return absl::OkStatus();
+  }
+
+  // Nor is the analytical model's prediction.
+  absl::Status ReadBase() {
+    if (schema_.kernel.empty()) {
+      base_.assign(log_times_.size(), 0.0f);
+      return absl::OkStatus();
+    }
+    absl::StatusOr<NpyArray> base = Array("config_base", 1);
+    if (!base.ok()) return base.status();
+    base_ = base->Floats();
+    if (base_.size() == log_times_.size()) return absl::OkStatus();
+    return Error("config_base", "must be as long as config_runtime");
+  }
+
   absl::Status ReadTimes() {
     absl::StatusOr<std::vector<int64_t>> times = Integers("config_runtime", 1);
     if (!times.ok()) return times.status();
@@ -152,7 +182,7 @@ class NpzExampleReader {
         const auto row = values.begin() + (rows_[next] - first) * width;
         example_.config_features.insert(example_.config_features.end(), row, row + width);
         example_.target.push_back(log_times_[static_cast<size_t>(rows_[next])]);
-        example_.base.push_back(0);
+        example_.base.push_back(base_[static_cast<size_t>(rows_[next])]);
       }
     }
     return absl::OkStatus();
@@ -162,7 +192,7 @@ class NpzExampleReader {
   const FeatureSchema& schema_;
   const NpzReader& npz_;
   KernelExample example_;
-  std::vector<float> log_times_;
+  std::vector<float> log_times_, base_;
   std::vector<int64_t> rows_;
 };
 
@@ -193,22 +223,30 @@ absl::Status WriteNpzExample(const KernelExample& example, const std::string& pa
   }
   std::vector<int64_t> times;
   for (const float target : example.target) {
-    times.push_back(std::max<int64_t>(1, std::llround(std::exp(double{target}) / kNanosecond)));
+    times.push_back(
+        std::max<int64_t>(1, std::llround(kNormalizer * std::exp(double{target}) / kNanosecond)));
   }
-  const std::vector<int64_t> ones(times.size(), 1);
+  const std::vector<int64_t> normalizers(times.size(), kNormalizer);
   const auto width = [](size_t values, int64_t rows) {
     return static_cast<int64_t>(values) / rows;
   };
   const auto edge_count = static_cast<int64_t>(edges.size()) / 2;
-  absl::StatusOr<std::string> bytes = SerializeNpz(
-      {{"node_feat", NpyArray::OfFloats({nodes, width(example.graph.node_features.size(), nodes)},
-                                        example.graph.node_features)},
-       {"node_opcode", NpyArray::OfInt32({nodes}, example.graph.opcodes)},
-       {"edge_index", NpyArray::OfInt32({edge_count, 2}, edges)},
-       {"config_feat", NpyArray::OfFloats({configs, width(example.config_features.size(), configs)},
-                                          example.config_features)},
-       {"config_runtime", NpyArray::OfInt64({configs}, times)},
-       {"config_runtime_normalizers", NpyArray::OfInt64({configs}, ones)}});
+  std::vector<NamedNpyArray> arrays = {
+      {"node_feat", NpyArray::OfFloats({nodes, width(example.graph.node_features.size(), nodes)},
+                                       example.graph.node_features)},
+      {"node_opcode", NpyArray::OfInt32({nodes}, example.graph.opcodes)},
+      {"edge_index", NpyArray::OfInt32({edge_count, 2}, edges)},
+      {"config_feat", NpyArray::OfFloats({configs, width(example.config_features.size(), configs)},
+                                         example.config_features)},
+      {"config_runtime", NpyArray::OfInt64({configs}, times)},
+      {"config_runtime_normalizers", NpyArray::OfInt64({configs}, normalizers)}};
+  if (!example.graph.kernel_features.empty()) {
+    const auto features = static_cast<int64_t>(example.graph.kernel_features.size());
+    arrays.push_back(
+        {"kernel_feat", NpyArray::OfFloats({features}, example.graph.kernel_features)});
+    arrays.push_back({"config_base", NpyArray::OfFloats({configs}, example.base)});
+  }
+  absl::StatusOr<std::string> bytes = SerializeNpz(arrays);
   if (!bytes.ok()) return bytes.status();
   return WriteFileAtomically(path, *bytes);
 }

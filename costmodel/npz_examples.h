@@ -26,8 +26,10 @@ const FeatureSchema& TpuGraphsTileSchema();
 absl::StatusOr<KernelExample> ReadNpzExample(const std::string& path, const FeatureSchema& schema,
                                              int64_t max_configs);
 
-// The same form, with the features that the example has. Times are written as nanoseconds, rounded,
-// with normalizers of 1.
+// The same form, with the features that the example has; those of the kernel as a whole and the
+// analytical model's log-seconds, where there are any, in two more arrays: `kernel_feat` and
+// `config_base` (c), which ReadNpzExample needs where the schema has features of the kernel. Times
+// are written as picoseconds, rounded, with normalizers of 1,000.
 absl::Status WriteNpzExample(const KernelExample& example, const std::string& path);
 
 }  // namespace autotune

@@ -97,6 +97,18 @@ class DataReader {
     return files;
   }
 
+  bool Wanted(Side side, const std::string& device) const {
+    const std::string& only = side == Side::kTest ? options_.test_device : options_.training_device;
+    return only.empty() || only == device;
+  }
+
+  // What a device takes whose own constants are not known.
+  AnalyticalConstants ConstantsOf(const std::string& device) const {
+    const auto own = data_.constants.find(device);
+    if (own != data_.constants.end()) return own->second;
+    return data_.constants.empty() ? AnalyticalConstants() : data_.constants.begin()->second;
+  }
+
   // Calls `visit` for each kernel that belongs to the side, with its device.
   template <typename Visit>
   absl::Status ForEachOwned(Side side, const Visit& visit) {
@@ -105,6 +117,7 @@ class DataReader {
       if (!recording.ok()) return recording.status();
       absl::StatusOr<DeviceSpec> device = FindDeviceSpec(recording->origin().device);
       if (!device.ok()) return device.status();
+      if (!Wanted(side, device->name)) continue;
       for (const RecordedKernel& kernel : recording->kernels()) {
         const auto owner = owners_.find({kernel.kernel().fingerprint, device->name});
         if (owner == owners_.end() || owner->second != file) continue;
@@ -122,6 +135,7 @@ class DataReader {
         if (!recording.ok()) return recording.status();
         absl::StatusOr<DeviceSpec> device = FindDeviceSpec(recording->origin().device);
         if (!device.ok()) return device.status();
+        if (!Wanted(side, device->name)) continue;
         for (const RecordedKernel& kernel : recording->kernels()) {
           const uint64_t fingerprint = kernel.kernel().fingerprint;
           const bool other_side =
@@ -151,22 +165,20 @@ class DataReader {
   }
 
   absl::Status FillStore(Side side) {
-    return ForEachOwned(
-        side,
-        [&](const RecordedKernel& kernel, const DeviceSpec& device,
-            const std::string& file) -> absl::Status {
-          const double place =
-              std::ldexp(static_cast<double>(kernel.kernel().fingerprint >> 11), -53);
-          if (side == Side::kTraining && place >= options_.training_share) return absl::OkStatus();
-          const auto constants = data_.constants.find(device.name);
-          absl::StatusOr<std::optional<KernelExample>> example = MakeExample(
-              kernel, ProgramOfFile(file), device.name,
-              constants == data_.constants.end() ? AnalyticalConstants() : constants->second);
-          if (!example.ok()) return example.status();
-          if (!example->has_value()) return absl::OkStatus();
-          if (side != Side::kTest) AddToFingerprint(**example);
-          return stores_[side]->Add(**example);
-        });
+    return ForEachOwned(side,
+                        [&](const RecordedKernel& kernel, const DeviceSpec& device,
+                            const std::string& file) -> absl::Status {
+                          const double place = std::ldexp(
+                              static_cast<double>(kernel.kernel().fingerprint >> 11), -53);
+                          if (side == Side::kTraining && place >= options_.training_share)
+                            return absl::OkStatus();
+                          absl::StatusOr<std::optional<KernelExample>> example = MakeExample(
+                              kernel, ProgramOfFile(file), device.name, ConstantsOf(device.name));
+                          if (!example.ok()) return example.status();
+                          if (!example->has_value()) return absl::OkStatus();
+                          if (side != Side::kTest) AddToFingerprint(**example);
+                          return stores_[side]->Add(**example);
+                        });
   }
 
   void AddToFingerprint(const KernelExample& example) {

@@ -65,6 +65,9 @@ struct RecordedDataOptions {
   int64_t fit_kernels = 300;
   // Train on this share of the kernels, drawn by fingerprint: for learning curves.
   double training_share = 1;
+  // Only recordings of this device ("tpu-v3") for training and validation, and for the test side;
+  // empty for all. A device that nothing is trained on takes the constants of one that is.
+  std::string training_device, test_device;
 };
 
 // Reads recordings of tiles into the stores of the three sides; each may be null. A kernel

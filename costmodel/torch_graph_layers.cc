@@ -91,7 +91,8 @@ torch::Tensor MessageLayerImpl::Messages(const torch::Tensor& nodes, const torch
   const torch::Tensor normaliser =
       torch::zeros({nodes.size(0), kHeads}).index_add(0, to, weights).clamp_min(1e-6);
   const torch::Tensor shares = weights / normaliser.index_select(0, to);
-  const torch::Tensor heads = values.view({values.size(0), kHeads, -1}) * shares.unsqueeze(2);
+  const torch::Tensor heads =
+      values.view({values.size(0), kHeads, values.size(1) / kHeads}) * shares.unsqueeze(2);
   return torch::zeros({nodes.size(0), nodes.size(1)}).index_add(0, to, heads.flatten(1));
 }
 

@@ -80,7 +80,7 @@ class TorchNetwork final : public Network {
     return std::numeric_limits<double>::quiet_NaN();
   }
 
-  KernelEmbedding Encode(const GraphView& graph) const override {
+  KernelEmbedding Encode(const GraphView& graph) const override try {
     if (options_.join == Join::kEarly) return {};
     const BlasGuard guard;
     torch::NoGradGuard no_grad;
@@ -95,10 +95,14 @@ class TorchNetwork final : public Network {
       }
     }
     return embedding;
+  } catch (const std::exception&) {
+    const int64_t width = static_cast<int64_t>(RankNetworkImpl::kJoinLayers) * options_.hidden + 1;
+    return KernelEmbedding(members_.size() * static_cast<size_t>(width),
+                           std::numeric_limits<float>::quiet_NaN());
   }
 
   void Score(const GraphView& graph, const KernelEmbedding& embedding, const float* config_features,
-             int64_t count, float* residual, float* spread) const override {
+             int64_t count, float* residual, float* spread) const override try {
     torch::NoGradGuard no_grad;
     ForEachChunk(
         config_features, count, [&](const torch::Tensor& configs, int64_t first, int64_t rows) {
@@ -110,10 +114,13 @@ class TorchNetwork final : public Network {
           }
           Combine(scores, rows, residual + first, spread == nullptr ? nullptr : spread + first);
         });
+  } catch (const std::exception&) {
+    std::fill_n(residual, count, std::numeric_limits<float>::quiet_NaN());
   }
 
   void Activations(const GraphView& graph, const KernelEmbedding& embedding,
-                   const float* config_features, int64_t count, float* activations) const override {
+                   const float* config_features, int64_t count, float* activations) const override
+      try {
     torch::NoGradGuard no_grad;
     const auto width = static_cast<int64_t>(members_.size()) * options_.hidden;
     ForEachChunk(
@@ -126,6 +133,9 @@ class TorchNetwork final : public Network {
           const torch::Tensor all = torch::cat(columns, 1).contiguous();
           std::copy_n(all.data_ptr<float>(), rows * width, activations + first * width);
         });
+  } catch (const std::exception&) {
+    std::fill_n(activations, count * static_cast<int64_t>(members_.size()) * options_.hidden,
+                std::numeric_limits<float>::quiet_NaN());
   }
 
   std::string Save(bool with_optimizer) const override {

@@ -15,11 +15,15 @@ torch::Tensor ToTensor(const std::vector<float>& values) {
   return torch::tensor(values, torch::kFloat32);
 }
 
-// Every pair that the truth tells apart, weighted by how far apart it is, up to a factor of e.
+// Where the squared error of log time becomes a linear one.
+constexpr double kShapeBeta = 0.1;
+constexpr double kLevelBeta = 0.5;
+
+// Every pair that the truth tells apart, weighted by how far apart it is, up to a limit.
 torch::Tensor PairLoss(const TrainingOptions& options, const torch::Tensor& score,
                        const torch::Tensor& target) {
   const torch::Tensor gap = target.unsqueeze(1) - target.unsqueeze(0);  // > 0: the row is slower
-  torch::Tensor weight = gap.clamp(0, 1);
+  torch::Tensor weight = gap.clamp(0, options.gap_limit);
   if (options.top_emphasis > 0) {
     // gap > 0: the column is the faster one of the pair.
     weight = weight * torch::exp(-options.top_emphasis * (target - target.min())).unsqueeze(0);
@@ -29,6 +33,12 @@ torch::Tensor PairLoss(const TrainingOptions& options, const torch::Tensor& scor
                                  ? torch::relu(kMargin - margin) / kMargin
                                  : torch::nn::functional::softplus(-margin / kMargin);
   return (weight * loss).sum() / weight.sum().clamp_min(1e-6);
+}
+
+// Squared up to `beta`, then linear; the mean over the elements.
+torch::Tensor RobustError(const torch::Tensor& error, double beta) {
+  return torch::nn::functional::smooth_l1_loss(
+      error, torch::zeros_like(error), torch::nn::functional::SmoothL1LossFuncOptions().beta(beta));
 }
 
 // The likelihood of the true order under a Plackett-Luce model of -score (Xia et al., "Listwise
@@ -245,11 +255,12 @@ torch::Tensor RankNetworkImpl::Residuals(const torch::Tensor& hidden, const Kern
 torch::Tensor KernelLoss(const TrainingOptions& options, const torch::Tensor& score,
                          const torch::Tensor& target) {
   if (options.loss == Loss::kSquaredError) return (score - target).square().mean();
-  const torch::Tensor error = torch::nn::functional::smooth_l1_loss(
-      score, target, torch::nn::functional::SmoothL1LossFuncOptions().beta(0.5));
+  const torch::Tensor error = score - target;
+  const torch::Tensor level = error.mean();
   const torch::Tensor rank =
       options.loss == Loss::kListMle ? ListLoss(score, target) : PairLoss(options, score, target);
-  return rank + options.squared_error_share * error;
+  return rank + options.squared_error_share * RobustError(error - level, kShapeBeta) / kShapeBeta +
+         options.level_share * RobustError(level, kLevelBeta);
 }
 
 }  // namespace autotune

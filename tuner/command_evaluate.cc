@@ -17,6 +17,7 @@
 #include "costmodel/recorded_examples.h"
 #include "hardware/atomic_file.h"
 #include "tuner/command_status.h"
+#include "tuner/command_study.h"
 #include "tuner/commands.h"
 #include "tuner/html_evaluation.h"
 #include "tuner/number_options.h"
@@ -32,10 +33,12 @@ Examples:
   autotune evaluate --model model --data recordings/
   autotune evaluate --model model --data recordings/ --html evaluation.html
   autotune evaluate --model seed1 --model seed2 --model seed3 --data recordings/ --json
+  autotune evaluate --random --unseen --data recordings/ --config small.json --seeds 3 --out tables
 
 Only programs that none of the models was trained or validated on count, unless --all is given. The
 analytical model beside each learned one is fitted on the same training data. Intervals are 95 % of
-bootstrap samples over kernels.)";
+bootstrap samples over kernels. --random, --unseen, --transfer, --curve and --ablation train models
+themselves, one for each split and seed, and print Markdown tables.)";
 
 struct EvaluateOptions {
   std::vector<std::string> models;
@@ -46,6 +49,7 @@ struct EvaluateOptions {
   int64_t bootstrap = 1000;
   std::string html;
   bool json = false;
+  StudyCommandOptions study;
 };
 
 // One model on one set of kernels, with the analytical model that it builds on.
@@ -203,6 +207,14 @@ nlohmann::json EvaluationToJson(const EvaluateOptions& options, const Evaluation
 }
 
 int RunEvaluate(const EvaluateOptions& options, CommandContext& context) {
+  if (options.study.wanted()) {
+    return RunStudies(options.study, options.data, options.jobs, options.bootstrap, options.json,
+                      context);
+  }
+  if (options.models.empty()) {
+    return context.Fail(kExitWrongUse,
+                        "evaluate needs --model DIR, or a study such as --random or --ablation");
+  }
   const absl::StatusOr<EvaluationReport> report = EvaluateAll(options);
   if (!report.ok()) return context.Fail(report.status());
   if (!options.html.empty()) {
@@ -228,7 +240,6 @@ void AddEvaluateCommand(CLI::App& app, CommandContext& context) {
       app.add_subcommand("evaluate", "Judge trained cost models on recordings they have not seen");
   auto options = std::make_shared<EvaluateOptions>();
   command->add_option("--model", options->models, "The folder of a model; may be repeated")
-      ->required()
       ->allow_extra_args(false);
   command->add_option("--data", options->data, "Recordings, or folders of them")->required();
   command->add_flag("--all", options->all, "Also programs that a model was trained on");
@@ -239,6 +250,7 @@ void AddEvaluateCommand(CLI::App& app, CommandContext& context) {
   AddNumber(*command, "--jobs", options->jobs, {1, 256}, "Threads")->capture_default_str();
   command->add_option("--html", options->html, "Write a page with charts here");
   command->add_flag("--json", options->json, "One JSON document on standard output");
+  AddStudyOptions(*command, options->study);
   command->footer(kExamples);
   command->callback([options, &context] { context.exit_code = RunEvaluate(*options, context); });
 }

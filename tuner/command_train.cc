@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "costmodel/model_file.h"
 #include "costmodel/network_json.h"
+#include "costmodel/npz_data.h"
 #include "costmodel/recorded_examples.h"
 #include "costmodel/trainer.h"
 #include "hardware/atomic_file.h"
@@ -33,6 +36,7 @@ constexpr char kExamples[] = R"(
 Examples:
   autotune train --data recordings/ --out model
   autotune train --data recordings/ --out model --config small.json --seed 3 --test vgg16,wav2vec2
+  autotune train --data npz/tile/xla --out model --memory-mb 512
   autotune tune program.hlo --model model --recording recordings/vgg16.v3.rec --budget 20
 
 Data sets are split by program: the programs in --test, or --test-share of them, are never trained
@@ -52,12 +56,14 @@ struct TrainOptions {
   uint64_t seed = 1;
   int64_t jobs = 2;
   int64_t memory_mb = 1024;
+  int64_t max_configs = 2000;
   bool quiet = false;
 };
 
 // Everything that a training works with.
 struct Setup {
   TrainerOptions trainer;
+  const FeatureSchema* schema = &TileFeatureSchema();
   RecordedData data;
   std::unique_ptr<ExampleStore> training, validation, test;
 };
@@ -77,15 +83,36 @@ absl::Status ReadConfig(const std::string& path, TrainerOptions* options) {
                       absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message())));
 }
 
+// Of recordings, or of .npz files with the features that these bring.
+absl::StatusOr<RecordedData> ReadExamples(const TrainOptions& options,
+                                          const std::vector<std::string>& files,
+                                          const ProgramSplit& split, Setup* setup) {
+  const auto npz = std::count_if(files.begin(), files.end(), IsNpzFile);
+  if (npz == 0) {
+    RecordedDataOptions read;
+    read.split = split;
+    read.training_share = options.training_share;
+    return ReadRecordedData(files, read, setup->training.get(), setup->validation.get(),
+                            setup->test.get());
+  }
+  if (npz != static_cast<std::ptrdiff_t>(files.size())) {
+    return absl::InvalidArgumentError("--data takes recordings or .npz files, not both at once");
+  }
+  absl::StatusOr<const FeatureSchema*> schema = DetectNpzSchema(files.front());
+  if (!schema.ok()) return schema.status();
+  setup->schema = *schema;
+  return ReadNpzData(files, **schema, split, options.max_configs, setup->training.get(),
+                     setup->validation.get(), setup->test.get());
+}
+
 absl::Status ReadData(const TrainOptions& options, Setup* setup) {
   absl::StatusOr<std::vector<std::string>> files = ExpandDataFiles(options.data);
   if (!files.ok()) return files.status();
   std::vector<std::string> programs;
   for (const std::string& file : *files) programs.push_back(ProgramOfFile(file));
-  RecordedDataOptions read;
-  read.split = SplitPrograms(programs, {options.test.begin(), options.test.end()},
-                             options.validation_share, options.test_share, options.seed);
-  read.training_share = options.training_share;
+  const ProgramSplit split =
+      SplitPrograms(programs, {options.test.begin(), options.test.end()}, options.validation_share,
+                    options.test_share, options.seed);
   const int64_t bytes = options.memory_mb << 20;
   for (auto* store : {&setup->training, &setup->validation, &setup->test}) {
     const bool large = store == &setup->training;
@@ -94,8 +121,7 @@ absl::Status ReadData(const TrainOptions& options, Setup* setup) {
     if (!created.ok()) return WithExitCode(kExitBroken, created.status());
     *store = *std::move(created);
   }
-  absl::StatusOr<RecordedData> data = ReadRecordedData(*files, read, setup->training.get(),
-                                                       setup->validation.get(), setup->test.get());
+  absl::StatusOr<RecordedData> data = ReadExamples(options, *files, split, setup);
   if (!data.ok()) return WithExitCode(kExitBadInput, data.status());
   setup->data = *std::move(data);
   return absl::OkStatus();
@@ -121,7 +147,7 @@ absl::StatusOr<Setup> Prepare(const TrainOptions& options) {
   if (options.task == "fusion") trainer.step.loss = Loss::kSquaredError;
   if (absl::Status status = ReadConfig(options.config, &trainer); !status.ok()) return status;
   if (absl::Status status = ReadData(options, &setup); !status.ok()) return status;
-  trainer.network.opcodes = TileFeatureSchema().opcodes;
+  trainer.network.opcodes = setup.schema->opcodes;
   trainer.jobs = static_cast<int>(options.jobs);
   trainer.checkpoint = absl::StrCat(options.out, "/checkpoint.bin");
   trainer.data_fingerprint = setup.data.fingerprint;
@@ -158,7 +184,7 @@ absl::Status Finish(const TrainOptions& options, const Setup& setup, const Train
                     double seconds, CommandContext& context) {
   ModelFile model;
   model.task = options.task;
-  model.schema = TileFeatureSchema();
+  model.schema = *setup.schema;
   model.network = result.network->options();
   model.constants = setup.data.constants;
   model.split = setup.data.split;
@@ -167,14 +193,15 @@ absl::Status Finish(const TrainOptions& options, const Setup& setup, const Train
   model.training = ToJson(setup.trainer);
   model.training["best_epoch"] = result.best_epoch;
   model.weights = result.network->Save(/*with_optimizer=*/false);
+  model.metrics = nlohmann::json::object();
   for (const auto& [name, store] :
        {std::pair("validation", setup.validation.get()), std::pair("test", setup.test.get())}) {
+    if (store->size() == 0) continue;
     absl::StatusOr<RankingQuality> learned = AssessNetwork(*result.network, *store, 1);
     absl::StatusOr<RankingQuality> base = AssessBase(*store);
     if (!learned.ok()) return learned.status();
     if (!base.ok()) return base.status();
     model.metrics[name] = {{"learned", ToJson(*learned)}, {"analytical", ToJson(*base)}};
-    if (store->size() == 0) continue;
     context.out << QualityLine(absl::StrCat(name, ", learned"), *learned)
                 << QualityLine(absl::StrCat(name, ", analytical"), *base);
   }
@@ -233,7 +260,8 @@ int RunTrain(const TrainOptions& options, CommandContext& context) {
 void AddTrainCommand(CLI::App& app, CommandContext& context) {
   CLI::App* command = app.add_subcommand("train", "Train a cost model on recordings");
   auto options = std::make_shared<TrainOptions>();
-  command->add_option("--data", options->data, "Recordings, or folders of them")->required();
+  command->add_option("--data", options->data, "Recordings or .npz files, or folders of them")
+      ->required();
   command
       ->add_option("--task", options->task,
                    "tile: the order of a kernel's configurations; "
@@ -256,6 +284,9 @@ void AddTrainCommand(CLI::App& app, CommandContext& context) {
   AddNumber(*command, "--jobs", options->jobs, {1, 256}, "Threads")->capture_default_str();
   AddNumber(*command, "--memory-mb", options->memory_mb, {1, 1 << 20},
             "Memory for examples; the rest is on disk")
+      ->capture_default_str();
+  AddNumber(*command, "--max-configs", options->max_configs, {2, 1 << 30},
+            "Configurations of one .npz file that are kept, at most")
       ->capture_default_str();
   command->add_flag("--quiet", options->quiet, "No progress");
   command->footer(kExamples);

@@ -9,9 +9,28 @@
 #include "tuner/command_status.h"
 
 namespace autotune {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The files that end so, in the order of their paths.
+template <typename Iterator>
+std::vector<std::string> FilesIn(const std::string& folder, const char* extension) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (auto entry = Iterator(folder, error); !error && entry != Iterator();
+       entry.increment(error)) {
+    if (entry->path().extension() == extension) files.push_back(entry->path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+bool IsNpzFile(const std::string& path) { return fs::path(path).extension() == ".npz"; }
 
 absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::string> paths) {
-  namespace fs = std::filesystem;
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     std::error_code error;
@@ -22,16 +41,13 @@ absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::s
       files.push_back(path);
       continue;
     }
-    const size_t before = files.size();
-    for (auto entry = fs::directory_iterator(path, error);
-         !error && entry != fs::directory_iterator(); entry.increment(error)) {
-      if (entry->path().extension() == ".rec") files.push_back(entry->path().string());
+    std::vector<std::string> found = FilesIn<fs::directory_iterator>(path, ".rec");
+    if (found.empty()) found = FilesIn<fs::recursive_directory_iterator>(path, ".npz");
+    if (found.empty()) {
+      return WithExitCode(kExitBadInput, absl::NotFoundError(absl::StrCat(
+                                             path, " holds no recording (*.rec, *.npz)")));
     }
-    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
-    if (files.size() == before) {
-      return WithExitCode(kExitBadInput,
-                          absl::NotFoundError(absl::StrCat(path, " holds no recording (*.rec)")));
-    }
+    files.insert(files.end(), found.begin(), found.end());
   }
   return files;
 }

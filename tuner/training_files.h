@@ -9,9 +9,13 @@
 
 namespace autotune {
 
-// Files as they are, and of each folder all files that end in .rec, in the order of their names.
-// Errors carry their exit code: NotFound for a path that is not there and for a folder without one.
+// Files as they are, and of each folder all files that end in .rec, in the order of their names; of
+// one without any all that end in .npz, those of its folders too. Errors carry their exit code:
+// NotFound for a path that is not there and for a folder without one.
 absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::string> paths);
+
+// Whether a file is one of TpuGraphs' form rather than a recording, by its name.
+bool IsNpzFile(const std::string& path);
 
 }  // namespace autotune
 

@@ -80,6 +80,21 @@ TEST_P(NetworkKindTest, LearnsWhatTheBaseDoesNotKnow) {
   EXPECT_EQ(ScoreOf(**copy, examples[2]), ScoreOf(**network, examples[2]));
 }
 
+// A graph without edges ended the process with graph attention.
+TEST_P(NetworkKindTest, TakesAKernelOfOneOperation) {
+  SKIP_WITHOUT_NETWORKS();
+  NetworkOptions options = SmallNetwork();
+  GetParam().set(options);
+  auto network = CreateNetwork(options);
+  ASSERT_TRUE(network.ok()) << network.status();
+  const std::vector<KernelExample> examples = {MadeUpExample(7, 1, 6)};
+  ASSERT_EQ(examples[0].graph.edges(), 0);
+  EXPECT_TRUE(std::isfinite(TrainOn(**network, examples, TrainingOptions(), 2)));
+  for (const float residual : ScoreOf(**network, examples[0])) {
+    EXPECT_TRUE(std::isfinite(residual));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, NetworkKindTest,
     testing::Values(

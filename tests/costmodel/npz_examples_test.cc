@@ -107,7 +107,7 @@ TEST_F(NpzExamplesTest, RecordingsComeBack) {
   EXPECT_EQ(read->graph.edge_sources, example.graph.edge_sources);
   EXPECT_EQ(read->config_features, example.config_features);
   for (size_t i = 0; i < example.target.size(); ++i) {
-    EXPECT_NEAR(read->target[i], example.target[i], 1e-3);  // whole nanoseconds
+    EXPECT_NEAR(read->target[i], example.target[i], 1e-6);  // whole picoseconds
   }
 }
 

@@ -1,0 +1,73 @@
+#include "costmodel/npz_data.h"
+
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "costmodel/npz_examples.h"
+#include "hlo/fingerprint.h"
+
+namespace autotune {
+
+absl::StatusOr<const FeatureSchema*> DetectNpzSchema(const std::string& path) {
+  absl::Status status;
+  for (const FeatureSchema* schema : {&TpuGraphsTileSchema(), &TileFeatureSchema()}) {
+    const absl::StatusOr<KernelExample> example = ReadNpzExample(path, *schema, 1);
+    if (example.ok()) return schema;
+    status = example.status();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "neither TpuGraphs' features nor those of autotune: ", std::string(status.message())));
+}
+
+std::optional<Side> SideOfFolder(const std::string& path) {
+  static constexpr std::pair<const char*, Side> kFolders[] = {{"train", Side::kTraining},
+                                                              {"training", Side::kTraining},
+                                                              {"valid", Side::kValidation},
+                                                              {"validation", Side::kValidation},
+                                                              {"test", Side::kTest}};
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos || slash == 0) return std::nullopt;
+  const size_t before = path.rfind('/', slash - 1);
+  const size_t begin = before == std::string::npos ? 0 : before + 1;
+  const std::string folder = path.substr(begin, slash - begin);
+  for (const auto& [name, side] : kFolders) {
+    if (folder == name) return side;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<RecordedData> ReadNpzData(absl::Span<const std::string> files,
+                                         const FeatureSchema& schema, const ProgramSplit& split,
+                                         int64_t max_configs, ExampleStore* training,
+                                         ExampleStore* validation, ExampleStore* test) {
+  RecordedData data;
+  Fingerprinter fingerprint;
+  const std::map<Side, ExampleStore*> stores = {
+      {Side::kTraining, training}, {Side::kValidation, validation}, {Side::kTest, test}};
+  for (const std::string& file : files) {
+    const std::string program = ProgramOfFile(file);
+    const auto named = split.find(program);
+    const Side side =
+        SideOfFolder(file).value_or(named == split.end() ? Side::kTraining : named->second);
+    data.split.try_emplace(program, side);
+    ExampleStore* store = stores.at(side);
+    if (store == nullptr) continue;
+    absl::StatusOr<KernelExample> example = ReadNpzExample(file, schema, max_configs);
+    if (!example.ok()) return example.status();
+    if (example->configs() < 2) continue;
+    if (side != Side::kTest) {
+      fingerprint.AddInt(example->fingerprint);
+      for (const float value : example->target) {
+        fingerprint.AddInt(static_cast<uint64_t>(std::llround(1e6 * value)));
+      }
+    }
+    if (absl::Status status = store->Add(*example); !status.ok()) return status;
+  }
+  data.fingerprint = fingerprint.Get();
+  return data;
+}
+
+}  // namespace autotune

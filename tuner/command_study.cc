@@ -1,0 +1,126 @@
+#include "tuner/command_study.h"
+
+#include <ostream>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "costmodel/network_json.h"
+#include "hardware/atomic_file.h"
+#include "tuner/command_status.h"
+#include "tuner/number_options.h"
+#include "tuner/printable.h"
+#include "tuner/study_tables.h"
+#include "tuner/training_files.h"
+
+namespace autotune {
+namespace {
+
+absl::StatusOr<nlohmann::json> ReadJson(const std::string& path) {
+  absl::StatusOr<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return WithExitCode(kExitBadInput, text.status());
+  nlohmann::json json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) {
+    return WithExitCode(kExitBadInput,
+                        absl::InvalidArgumentError(absl::StrCat(path, " is no JSON")));
+  }
+  return json;
+}
+
+absl::Status ReadFamilies(const std::string& path, ProgramFamilies* families) {
+  absl::StatusOr<nlohmann::json> json = ReadJson(path);
+  if (!json.ok()) return json.status();
+  families->clear();
+  try {
+    json->get_to(*families);
+  } catch (const nlohmann::json::exception&) {
+    return WithExitCode(kExitBadInput,
+                        absl::InvalidArgumentError(absl::StrCat(
+                            path, " must be a JSON object of families, each a list of programs")));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StudyOptions> Prepare(const StudyCommandOptions& options,
+                                     const std::vector<std::string>& data) {
+  StudyOptions study;
+  absl::StatusOr<std::vector<std::string>> files = ExpandDataFiles(data);
+  if (!files.ok()) return files.status();
+  study.files = *std::move(files);
+  study.trainer.network.members = 3;
+  if (!options.config.empty()) {
+    absl::StatusOr<nlohmann::json> json = ReadJson(options.config);
+    if (!json.ok()) return json.status();
+    absl::Status status = UpdateFromJson(*json, &study.trainer);
+    if (!status.ok()) {
+      return WithExitCode(kExitBadInput, absl::InvalidArgumentError(
+                                             absl::StrCat(options.config, ": ", status.message())));
+    }
+  }
+  if (!options.families.empty()) {
+    absl::Status status = ReadFamilies(options.families, &study.families);
+    if (!status.ok()) return status;
+  }
+  study.seeds = options.seeds;
+  study.export_to = options.export_to;
+  return study;
+}
+
+}  // namespace
+
+void AddStudyOptions(CLI::App& command, StudyCommandOptions& options) {
+  command.add_flag("--random", options.random,
+                   "Train and judge: a quarter of the programs held out, for each seed");
+  command.add_flag("--unseen", options.unseen,
+                   "Train and judge: one family of programs held out after another");
+  command.add_flag("--transfer", options.transfer,
+                   "Train on the recordings of one device, judge on another");
+  command.add_flag("--curve", options.curve, "Train on a quarter, a half and all of the kernels");
+  command.add_flag("--ablation", options.ablation, "Change the parts of the method one by one");
+  command.add_option("--families", options.families,
+                     R"(Families for --unseen, a JSON file: {"attention": ["t5", "bert"], ...})");
+  command.add_option("--config", options.config, "Hyper-parameters as of train, a JSON file");
+  AddNumber(command, "--seeds", options.seeds, {1, 100}, "Splits and networks of each study")
+      ->capture_default_str();
+  command.add_option("--out", options.out, "Also write the tables as OUT.md and OUT.json");
+  command.add_option("--export", options.export_to,
+                     "Also write the examples of every split as .npz into this folder");
+}
+
+int RunStudies(const StudyCommandOptions& options, const std::vector<std::string>& data,
+               int64_t jobs, int64_t bootstrap, bool json, CommandContext& context) {
+  absl::StatusOr<StudyOptions> study = Prepare(options, data);
+  if (!study.ok()) return context.Fail(study.status());
+  study->trainer.jobs = static_cast<int>(jobs);
+  study->bootstrap = bootstrap;
+  study->progress = [&context](const std::string& line) {
+    context.err << line << "\n" << std::flush;
+  };
+  const std::pair<bool, StudyKind> kinds[] = {{options.random, StudyKind::kRandom},
+                                              {options.unseen, StudyKind::kUnseen},
+                                              {options.transfer, StudyKind::kTransfer},
+                                              {options.curve, StudyKind::kCurve},
+                                              {options.ablation, StudyKind::kAblation}};
+  nlohmann::json document = {{"studies", nlohmann::json::array()}};
+  std::string markdown;
+  for (const auto& [wanted, kind] : kinds) {
+    if (!wanted) continue;
+    study->kind = kind;
+    absl::StatusOr<nlohmann::json> result = RunModelStudy(*study);
+    if (!result.ok()) return context.Fail(result.status());
+    absl::StrAppend(&markdown, markdown.empty() ? "" : "\n", "**",
+                    (*result)["study"].get<std::string>(), "**: ", StudyToMarkdown(*result));
+    document["studies"].push_back(*std::move(result));
+  }
+  context.out << (json ? DumpJson(document) + "\n" : markdown);
+  if (options.out.empty()) return kExitDone;
+  absl::Status status = WriteFileAtomically(options.out + ".md", markdown);
+  if (status.ok()) {
+    status = WriteFileAtomically(options.out + ".json", DumpJson(document, 1) + "\n");
+  }
+  return status.ok() ? static_cast<int>(kExitDone) : context.Fail(status);
+}
+
+}  // namespace autotune
