@@ -1,6 +1,8 @@
 #include "hardware/journaled_store.h"
 
 #include <algorithm>
+#include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,13 +24,21 @@ bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
 }
 
-// Calls `attempt` until it gives something else than what may pass, with growing pauses.
-absl::Status Retry(absl::Duration patience, absl::FunctionRef<absl::Status()> attempt) {
-  const absl::Time deadline = absl::Now() + patience;
+// Calls `attempt` until it gives something else than what may pass, with growing pauses. `tell`,
+// which may be null, hears once what is waited for, unless that takes only a small part of
+// `patience`.
+absl::Status Retry(absl::Duration patience, const std::function<void(const std::string&)>& tell,
+                   absl::FunctionRef<absl::Status()> attempt) {
+  const absl::Time start = absl::Now();
   absl::Duration pause = kFirstPause;
-  for (;;) {
+  for (bool told = tell == nullptr;;) {
     absl::Status status = attempt();
-    if (!MayPass(status) || absl::Now() + pause > deadline) return status;
+    if (!MayPass(status) || absl::Now() + pause > start + patience) return status;
+    if (!told && absl::Now() - start > patience / 30) {
+      tell(absl::StrCat(std::string(status.message()), "; trying again for up to ",
+                        absl::FormatDuration(patience)));
+      told = true;
+    }
     absl::SleepFor(pause);
     pause = std::min(2 * pause, kLongestPause);
   }
@@ -44,7 +54,7 @@ class JournaledStore : public RecordStore {
 
   absl::Status BeginRun(const RunRecord& run) override {
     bool tried = false;
-    return Retry(Patience(), [&] {
+    return Retry(Patience(), options_.notify, [&] {
       absl::Status status = store_->BeginRun(run);
       // The connection may break after the run began and before the answer came.
       if (tried && absl::IsAlreadyExists(status)) return absl::OkStatus();
@@ -56,7 +66,7 @@ class JournaledStore : public RecordStore {
   absl::Status FinishRun(const std::string& run_id, int64_t finished_unix_micros,
                          const std::string& outcome) override {
     if (absl::Status status = Settle(); !status.ok()) return status;
-    return Retry(Patience(),
+    return Retry(Patience(), options_.notify,
                  [&] { return store_->FinishRun(run_id, finished_unix_micros, outcome); });
   }
 
@@ -67,7 +77,7 @@ class JournaledStore : public RecordStore {
     return Ask<std::vector<RunRecord>>([&] { return store_->ListRuns(); });
   }
   absl::Status PutKernels(absl::Span<const Kernel> kernels) override {
-    return Retry(Patience(), [&] { return store_->PutKernels(kernels); });
+    return Retry(Patience(), options_.notify, [&] { return store_->PutKernels(kernels); });
   }
   absl::StatusOr<Kernel> GetKernel(uint64_t fingerprint) override {
     return Ask<Kernel>([&] { return store_->GetKernel(fingerprint); });
@@ -140,7 +150,7 @@ class JournaledStore : public RecordStore {
   // means that the store is told twice.
   absl::Status Deliver(absl::Duration patience) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (journal_->empty()) return absl::OkStatus();
-    absl::Status status = Retry(patience, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    absl::Status status = Retry(patience, nullptr, [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
       return store_->Append(journal_->pending(), journal_->checkpoint());
     });
     if (!status.ok()) return status;
@@ -167,7 +177,7 @@ class JournaledStore : public RecordStore {
   absl::StatusOr<T> Ask(absl::FunctionRef<absl::StatusOr<T>()> ask) {
     if (absl::Status status = Settle(); !status.ok()) return status;
     absl::StatusOr<T> answer = absl::UnknownError("not asked");
-    const absl::Status status = Retry(Patience(), [&] {
+    const absl::Status status = Retry(Patience(), options_.notify, [&] {
       answer = ask();
       return answer.status();
     });

@@ -101,6 +101,14 @@ TEST_F(JournalTest, ResultsWaitWhileTheStoreIsAwayAndFollow) {
   EXPECT_THAT(*store->Verify(), IsEmpty());
 }
 
+TEST_F(JournalTest, ACallThatWaitsForTheStoreSaysSo) {
+  auto store = Open();
+  ASSERT_NE(store, nullptr);
+  auto lock = Lock();
+  EXPECT_EQ(store->BeginRun({.id = "r"}).code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(messages_, ElementsAre(HasSubstr("trying again for up to 200ms")));
+}
+
 TEST_F(JournalTest, WhatWaitedWhenTheProcessDiedIsStoredByTheNext) {
   Open()->BeginRun({.id = "r"}).IgnoreError();
   auto lock = Lock();
