@@ -212,10 +212,11 @@ void AddCompareCommand(CLI::App& app, CommandContext& context) {
       app.add_subcommand("compare", "Compare search methods and models on recorded measurements");
   auto options = std::make_shared<CompareOptions>();
   command
-      ->add_option("PROGRAM", options->program,
-                   "HLO of an optimised program, or a recording (all of its kernels); a program before "
-                   "optimisation with a recording of its fusions, or a folder of NAME.hlo and "
-                   "NAME.jsonl.gz")
+      ->add_option(
+          "PROGRAM", options->program,
+          "HLO of an optimised program, or a recording (all of its kernels); a program before "
+          "optimisation with a recording of its fusions, or a folder of NAME.hlo and "
+          "NAME.jsonl.gz")
       ->required();
   command->add_option("--recording", options->recordings, "Recorded measurements; may be repeated")
       ->allow_extra_args(false);
