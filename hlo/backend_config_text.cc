@@ -1,5 +1,7 @@
 #include "hlo/backend_config_text.h"
 
+#include <string.h>
+
 #include <initializer_list>
 #include <string>
 
@@ -9,6 +11,14 @@ namespace autotune {
 namespace {
 
 constexpr absl::string_view kField = "\"wait_on_operation_queues\"";
+
+// Where the field stands from `from` on. Not string_view::find: configurations are full of quotes,
+// each of which that would stop at.
+size_t FindField(absl::string_view text, size_t from) {
+  const void* found = memmem(text.data() + from, text.size() - from, kField.data(), kField.size());
+  if (found == nullptr) return absl::string_view::npos;
+  return static_cast<size_t>(static_cast<const char*>(found) - text.data());
+}
 
 // How many characters behind kField are white space and `: [ ] ,`; 0 if that does not follow.
 size_t EmptyListLength(absl::string_view text) {
@@ -24,7 +34,7 @@ size_t EmptyListLength(absl::string_view text) {
 }  // namespace
 
 absl::string_view NormalizedBackendConfig(absl::string_view config, ModuleBuilder* builder) {
-  size_t found = config.find(kField);
+  size_t found = FindField(config, 0);
   if (found == absl::string_view::npos) return config;
   std::string kept;
   size_t from = 0;
@@ -33,7 +43,7 @@ absl::string_view NormalizedBackendConfig(absl::string_view config, ModuleBuilde
     const size_t length = EmptyListLength(config.substr(behind));
     kept.append(config.data() + from, (length == 0 ? behind : found) - from);
     from = behind + length;
-    found = config.find(kField, from);
+    found = FindField(config, from);
   }
   kept.append(config.data() + from, config.size() - from);
   return builder->Copy(kept);

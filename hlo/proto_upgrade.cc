@@ -140,6 +140,7 @@ void UpgradeModuleProto(proto::HloModuleProto* module) {
     UpgradeName(computation.mutable_name());
     for (Instruction& i : *computation.mutable_instructions()) {
       UpgradeName(i.mutable_name());
+      if (i.has_literal()) UpgradeShape(i.mutable_literal()->mutable_shape());
       UpgradeAttributes(&i, HloOpcodeFromName(i.opcode()).value_or(HloOpcode::kUnknown));
     }
     UpgradeComparisons(&computation);

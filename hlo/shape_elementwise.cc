@@ -20,6 +20,7 @@ unsigned AllowedTypes(HloOpcode opcode) {
     case HloOpcode::kRoundNearestEven:
     case HloOpcode::kIsFinite:
     case HloOpcode::kErf:
+    case HloOpcode::kCbrt:
     case HloOpcode::kReducePrecision:
       return kFloat;
     case HloOpcode::kExp:
@@ -40,7 +41,6 @@ unsigned AllowedTypes(HloOpcode opcode) {
     case HloOpcode::kAtanh:
     case HloOpcode::kSqrt:
     case HloOpcode::kRsqrt:
-    case HloOpcode::kCbrt:
     case HloOpcode::kAtan2:
     case HloOpcode::kReal:
     case HloOpcode::kImag:
@@ -52,14 +52,20 @@ unsigned AllowedTypes(HloOpcode opcode) {
       return kPred | kInt;
     case HloOpcode::kPopulationCount:
     case HloOpcode::kClz:
+      return kInt;
     case HloOpcode::kShiftLeft:
     case HloOpcode::kShiftRightArithmetic:
     case HloOpcode::kShiftRightLogical:
-      return kInt;
+      return kInt | kFloat | kComplex;  // XLA does not look
     case HloOpcode::kSign:
+    case HloOpcode::kAbs:
       return kSigned | kFloat | kComplex;
+    case HloOpcode::kNegate:
+    case HloOpcode::kSubtract:
+    case HloOpcode::kDivide:
+    case HloOpcode::kPower:
     case HloOpcode::kRemainder:
-      return kInt | kFloat;
+      return kInt | kFloat | kComplex;
     case HloOpcode::kComplex:
       return kFloat;
     default:

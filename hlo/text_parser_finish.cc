@@ -13,6 +13,24 @@ absl::string_view DefaultComparisonType(ElementType type) {
   return "UNSIGNED";
 }
 
+// Results that XLA's parser wants to be told although they follow from the operands.
+bool NeedsShape(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kCopyDone:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kFusion:
+    case HloOpcode::kOutfeed:
+    case HloOpcode::kReducePrecision:
+    case HloOpcode::kSend:
+    case HloOpcode::kSendDone:
+    case HloOpcode::kSlice:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Shape U32Scalar() { return Shape::ArrayWithDefaultLayout(proto::U32, {}); }
 
 }  // namespace
@@ -284,6 +302,9 @@ bool TextParser::FinishScan(Pending* p) {
 
 bool TextParser::FinishShape(Pending* p) {
   ModuleBuilder::Instruction& f = *p->f;
+  if (!p->has_shape && NeedsShape(f.opcode)) {
+    return Fail(p->offset, absl::StrCat(HloOpcodeName(f.opcode), " needs a shape before it"));
+  }
   switch (f.opcode) {
     case HloOpcode::kParameter:
     case HloOpcode::kConstant:

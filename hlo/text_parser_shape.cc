@@ -193,16 +193,25 @@ bool TextParser::LayoutDetails(Layout* layout) {
     lexer_.Next();
     return true;
   };
-  if (eat("D") && !DimLevelTypes()) return false;
-  if (eat("T") && !Tiles(layout)) return false;
-  if (eat("L") && !LayoutInt(&layout->tail_padding_alignment_in_elements)) return false;
-  if (Eat(Token::kHash) && !LayoutType(&layout->index_primitive_type)) return false;
-  if (Eat(Token::kAsterisk) && !LayoutType(&layout->pointer_primitive_type)) return false;
-  if (eat("E") && !LayoutInt(&layout->element_size_in_bits)) return false;
-  if (eat("S") && !LayoutInt(&layout->memory_space)) return false;
-  if (eat("SC") && !Splits(layout)) return false;
+  // As in XLA's parser, a detail may stop short where the layout ends: {0:T(256}.
+  const auto or_end = [this](bool ok) {
+    if (ok || lexer_.kind() != Token::kRightBrace) return ok;
+    has_error_ = false;
+    return true;
+  };
+  if (eat("D") && !or_end(DimLevelTypes())) return false;
+  if (eat("T") && !or_end(Tiles(layout))) return false;
+  if (eat("L") && !or_end(LayoutInt(&layout->tail_padding_alignment_in_elements))) return false;
+  if (Eat(Token::kHash) && !or_end(LayoutType(&layout->index_primitive_type))) return false;
+  if (Eat(Token::kAsterisk) && !or_end(LayoutType(&layout->pointer_primitive_type))) return false;
+  if (eat("E") && !or_end(LayoutInt(&layout->element_size_in_bits))) return false;
+  if (eat("S")) {
+    if (!or_end(LayoutInt(&layout->memory_space))) return false;
+    layout->memory_space = static_cast<int8_t>(layout->memory_space);  // as XLA keeps it
+  }
+  if (eat("SC") && !or_end(Splits(layout))) return false;
   if (AtIdentifier("P")) return FailHere("only sparse arrays have a physical shape");
-  if (eat("M") && !LayoutInt(&layout->dynamic_shape_metadata_prefix_bytes)) return false;
+  if (eat("M") && !or_end(LayoutInt(&layout->dynamic_shape_metadata_prefix_bytes))) return false;
   return true;
 }
 

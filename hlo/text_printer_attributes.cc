@@ -181,7 +181,7 @@ void TextPrinter::ResultAccuracy(const proto::ResultAccuracy& accuracy) {
 }
 
 void TextPrinter::ChannelAttributes(const HloInstruction& instruction, const P& p) {
-  if (p.channel_id() > 0) Int("channel_id", p.channel_id());
+  if (p.channel_id() != 0) Int("channel_id", p.channel_id());
   ReplicaGroups(p);
   if (!p.source_target_pairs().empty() || instruction.opcode() == HloOpcode::kCollectivePermute ||
       instruction.opcode() == HloOpcode::kCollectivePermuteStart) {

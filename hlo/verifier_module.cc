@@ -42,6 +42,10 @@ absl::Status CheckEntryLayout(const HloModule& module) {
   }
   const proto::ProgramShapeProto& declared = module.entry_computation_layout();
   const HloComputation& entry = module.entry_computation();
+  if (declared.parameter_names_size() != declared.parameters_size()) {
+    return Invalid("host_program_shape has ", declared.parameters_size(), " parameter(s), but ",
+                   declared.parameter_names_size(), " name(s) of parameters");
+  }
   if (static_cast<size_t>(declared.parameters_size()) != entry.parameters().size()) {
     return Invalid("entry_computation_layout has ", declared.parameters_size(),
                    " parameter(s), the entry computation ", entry.parameters().size());

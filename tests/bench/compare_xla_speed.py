@@ -3,7 +3,7 @@
 Usage: compare_xla_speed.py --binary HLO_BENCH [FILE.hlo]
 
 Without a file the program that hlo_bench generates is taken. Times are CPU seconds of one thread, the
-smallest of several runs, so that other work on the machine disturbs little. XLA is called through
+smallest of several single runs on either side, so that other work on the machine disturbs little. XLA is called through
 jaxlib. Exits with 1 if a bar of the project is missed, with 77 where jaxlib is not installed.
 """
 
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-RUNS = 7
+RUNS = 15
 # What, autotune's benchmark, how many times as fast as XLA it must be.
 BARS = [("text to module", "BM_ParseText", 4), ("protobuf to module", "BM_ReadProto", 2),
         ("module to text", "BM_PrintText", 2), ("cost analysis", "BM_CostAnalysis", 10)]
@@ -47,7 +47,7 @@ def xla_seconds(text):
 def run_bench(binary, file):
     """The results of hlo_bench by name: CPU seconds, the smallest of several repetitions."""
     output = subprocess.run(
-        [binary, f"--benchmark_repetitions={RUNS}", "--benchmark_min_time=0.05",
+        [binary, f"--benchmark_repetitions={RUNS}", "--benchmark_min_time=0.0001",
          "--benchmark_format=json"], env=dict(os.environ, AUTOTUNE_BENCH_HLO=file), check=True,
         capture_output=True, text=True).stdout
     results = {}

@@ -26,6 +26,7 @@ f32[0] f32[2,0,3] f32[<=5] f32[<=5,3]{1,0} f32[?] f32[?,4]{1,0} f32[2,3]{0,1} f3
 bf16[16,128]{1,0:T(8,128)(2,1)S(1)} f32[2,3]{1,0:T(8,128)S(3)} f32[7]{0:T(256)} f32[]{:T(256)}
 f32[8,4]{1,0:T(*,4)} f32[8]{0:L(16)} f32[8]{0:T(8)L(16)E(32)S(2)} f32[8]{0:SC(0:4)} f32[8,8]{1,0:SC(0:2,4)(1:4)}
 f32[8]{0:M(512)} f32[8]{0:#(u8)*(u32)} f32[8]{0:D(D)} f32[8,8]{1,0:D(D,C)} b(f32[4]) (b(f32[4]),f32[2])
+f32[4]{0:T(256} f32[4]{0:T(256,} f32[4]{0:T(256)S} f32[4]{0:T(256)S(1} f32[4]{0:E(8} f32[4]{0:S(}
 f32[1,2,3,4,5,6,7,8] f32[2]{0:T()} (f32[2]{0:T(128)},/*index=1*/s32[])
 """.split()
 
@@ -465,6 +466,15 @@ REJECTED = [
     "a b c", "1", "%", "{", "}", "f32[2] negate(f32[2] a), sharding={foo}", "f32[2] negate(f32[2] a), sharding={devices=[2]0}", "f32[2] negate(f32[2] a), sharding={maximal}", "f32[2] negate(f32[2] a), sharding={replicated device=1}",
     "f32[2] negate(f32[2] a), sharding={devices=[2,2]<=[2,2]}", "f32[2] negate(f32[2] a), sharding={devices=[2,2]<=[4]T(0)}", "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2], [{\"b\"}]}", "f32[2] negate(f32[2] a), sharding={{}}",
     "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2]}", "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2],}", "f32[2] negate(f32[2] a), sharding={mesh[]}", "f32[2] negate(f32[2] a), sharding={maximal_mesh[device_id=3], replicated}",
+    "HloModule m\nf { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\nENTRY e { a = f32[4] parameter(0) t = token[] after-all() i = s32[] parameter(1) c = (f32[4], f32[4], u32[]) copy-start(a) ROOT r = outfeed(a, t) }",
+    "HloModule m\nf { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\nENTRY e { a = f32[4] parameter(0) t = token[] after-all() i = s32[] parameter(1) c = (f32[4], f32[4], u32[]) copy-start(a) ROOT r = send(a, t) }",
+    "HloModule m\nf { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\nENTRY e { a = f32[4] parameter(0) t = token[] after-all() i = s32[] parameter(1) c = (f32[4], f32[4], u32[]) copy-start(a) ROOT r = slice(a), slice={[0:2]} }",
+    "HloModule m\nf { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\nENTRY e { a = f32[4] parameter(0) t = token[] after-all() i = s32[] parameter(1) c = (f32[4], f32[4], u32[]) copy-start(a) ROOT r = dynamic-slice(a, i), dynamic_slice_sizes={2} }",
+    "HloModule m\nf { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\nENTRY e { a = f32[4] parameter(0) t = token[] after-all() i = s32[] parameter(1) c = (f32[4], f32[4], u32[]) copy-start(a) ROOT r = dynamic-update-slice(a, a, i) }",
+    "HloModule m\nf { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\nENTRY e { a = f32[4] parameter(0) t = token[] after-all() i = s32[] parameter(1) c = (f32[4], f32[4], u32[]) copy-start(a) ROOT r = reduce-precision(a), exponent_bits=3, mantissa_bits=3 }",
+    "HloModule m\nf { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\nENTRY e { a = f32[4] parameter(0) t = token[] after-all() i = s32[] parameter(1) c = (f32[4], f32[4], u32[]) copy-start(a) ROOT r = copy-done(c) }",
+    "HloModule m\nf { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\nENTRY e { a = f32[4] parameter(0) t = token[] after-all() i = s32[] parameter(1) c = (f32[4], f32[4], u32[]) copy-start(a) ROOT r = fusion(a), kind=kLoop, calls=f }",
+    "f32[4]{0:T(256]} parameter(0)", "f32[4]{0:T(256 4)} parameter(0)", "f32[4]{0:T(x)} parameter(0)", "f32[4]{0:T(256 parameter(0)",
     "HloModule m\nENTRY e { a = f32[4,4] parameter(0) ROOT c = f32[4,4] convolution(a, a), dim_labels=bf_io->bf, sparsity_config={rhs={sparsity=2x4, dimension=0}} }",
     "HloModule m\nENTRY e { a = f32[4,4] parameter(0) ROOT c = f32[4,4] convolution(a, a), dim_labels=bf_io->bf, sparsity_config={rhs={num_non_zero=2}} }",
     "HloModule m\nENTRY e { t = token[] after-all() r = (f32[], u32[], token[]) recv(t), channel_id=15 ROOT d = (f32[], token[]) recv-done(r), channel_id=16 }",
@@ -484,6 +494,9 @@ STRICTER = [
     ("f32[1,4,4] convolution(f32[1,4,4] a, f32[1,4,4] b), dim_labels=b1f_1io->b1f", "XLA writes behind its list"),
     ("f32[] constant(true)", "ends XLA's process"),
     ("s32[] partition-id()", "ends XLA's process"),
+    ("f32[4]{0:T(0)} parameter(0)", "a tile without elements"),
+    ("HloModule m, input_output_alias={ {}: (, {}) }\nENTRY e { a = f32[] parameter(0) }", "XLA takes the number from memory that it did not set"),
+    ("HloModule m, buffer_donor={ (, {}) }\nENTRY e { a = f32[] parameter(0) }", "XLA takes the number from memory that it did not set"),
     ("u32[2] replica-id()", "ends XLA's process"),
     ("f32[2] negate(f32[2] a), sharding={devices=[4]<=[16]}", "the range has another size"),
     ("f32[2,2]{1,1} parameter(0)", "no permutation: XLA's verifier rejects it"),

@@ -36,6 +36,15 @@ ENTRY e {
 """
 
 
+STABLEHLO = """module @jit_f {
+  func.func public @main(%a: tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %0 = stablehlo.tanh %a : tensor<4x8xf32>
+    return %0 : tensor<4x8xf32>
+  }
+}
+"""
+
+
 class CliTestCase(unittest.TestCase):
   maxDiff = None
 
@@ -458,6 +467,29 @@ class BadInputTest(CliTestCase):
   def test_recording_as_program(self):
     error = self.expect(3, "convert", RECORDING, "--to", "hlo", "--out", "-").stderr
     self.assertIn("this is a recording", error)
+
+  def test_stablehlo_without_a_plugin(self):
+    path = self.path("f.mlir", STABLEHLO)
+    nowhere = dict(os.environ, AUTOTUNE_LIBTPU="/no/libtpu.so", AUTOTUNE_CPU_PLUGIN="/no/cpu.so")
+    checked = json.loads(self.expect(3, "check", path, "--json", env=nowhere).stdout)
+    errors = [checked["files"][0]["error"]]
+    for arguments in [[path], ["inspect", path], ["convert", path, "--to", "pb", "--out", "x"]]:
+      errors.append(self.expect(3, *arguments, env=nowhere).stderr)
+    for error in errors:
+      self.assertIn("f.mlir: this is StableHLO", error)
+      for way in ["jax.jit(f)", "experimental_get_compiler_ir", "torch_xla", "/no/libtpu.so"]:
+        self.assertIn(way, error)
+
+  def test_stablehlo_is_imported(self):
+    path = self.path("f.mlir", STABLEHLO)
+    document = json.loads(self.run_cli("check", path, "--json").stdout)
+    if "No plugin can import it here" in document["files"][0].get("error", ""):
+      self.skipTest("no PJRT plugin")
+    self.assertEqual(0, document["bad"], document)
+    self.assertEqual("stablehlo", document["files"][0]["format"])
+    self.assertEqual("before optimisation", document["files"][0]["stage"])
+    text = self.expect(0, "convert", "-", "--to", "hlo", "--out", "-", input=STABLEHLO).stdout
+    self.assertRegex(text, r"ROOT %tanh\S* = f32\[4,8\]")
 
   def test_verifier_errors_show_the_line(self):
     text = TEXT.replace("ROOT b = f32[8,128]", "ROOT b = f32[8,256]")
