@@ -1,6 +1,5 @@
 #include "hardware/fusion_compiler.h"
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -9,8 +8,8 @@
 #include "absl/time/clock.h"
 #include "hardware/aot_program.h"
 #include "hardware/elided_constants.h"
+#include "hardware/kernel_roofline.h"
 #include "hardware/pjrt_discovery.h"
-#include "hlo/cost_analysis.h"
 #include "hlo/fusion_apply.h"
 #include "hlo/kernel.h"
 #include "hlo/kernel_choice.h"
@@ -35,36 +34,13 @@ absl::flat_hash_map<absl::string_view, const HloInstruction*> ByName(const HloMo
   return by_name;
 }
 
-// What the kernel takes at least: its products at the peak of the matrix units, its bytes in HBM at
-// the published bandwidth. The constants of the estimate were fitted on kernels with one product
-// each and fall below this for a kernel that fuses one product into another.
-double FloorSeconds(const Kernel& kernel, const DeviceSpec& device) {
-  double products = 0;
-  for (const HloComputation* computation : kernel.module->computations()) {
-    for (const HloInstruction* instruction : computation->instructions()) {
-      const double peak =
-          IsIntegral(instruction->shape().element_type()) && device.int8_ops_per_second > 0
-              ? device.int8_ops_per_second
-              : device.bf16_flops_per_second;
-      if (instruction->opcode() == HloOpcode::kConvolution) {
-        products += ConvolutionFlops(*instruction) / peak;
-      } else if (instruction->opcode() == HloOpcode::kDot) {
-        products += DotFlops(*instruction) / peak;
-      }
-    }
-  }
-  const double bytes =
-      CostAnalysis(*kernel.module).Of(KernelInstruction(*kernel.module)).bytes_accessed;
-  return std::max(products, bytes / device.hbm_bytes_per_second);
-}
-
 // What one kernel takes. `schedule` is null where the compiler emitted none.
 EmittedKernel EstimateKernel(const BundleSchedule* schedule, const Kernel& kernel,
                              const std::optional<CompilerChoice>& choice, const DeviceSpec& device,
                              const EstimateConstants& constants) {
   EmittedKernel emitted;
   emitted.kind = kernel.kind;
-  const double floor = FloorSeconds(kernel, device);
+  const double roofline = RooflineSeconds(kernel, device);
   emitted.has_schedule = schedule != nullptr;
   if (emitted.has_schedule) {
     TileEvaluation evaluation;
@@ -79,11 +55,12 @@ EmittedKernel EstimateKernel(const BundleSchedule* schedule, const Kernel& kerne
     EstimateInputs inputs =
         MakeEstimateInputs(*schedule, geometry.has_value() ? &*geometry : nullptr,
                            geometry.has_value() ? &evaluation : nullptr);
-    emitted.once.schedule = std::max(floor, EstimateSeconds(inputs, constants, device));
+    inputs.roofline_seconds = roofline;
+    emitted.once.schedule = EstimateSeconds(inputs, constants, device);
     emitted.once.bundles =
         (schedule->weighted_bundles + schedule->weighted_delays) / device.clock_hz;
   } else {
-    emitted.once.schedule = emitted.once.bundles = floor;
+    emitted.once.schedule = emitted.once.bundles = roofline;
   }
   emitted.has_compiler_estimate = choice.has_value() && choice->estimated_cycles.has_value();
   emitted.once.compiler = emitted.has_compiler_estimate
