@@ -960,7 +960,7 @@ class RecordsTest(CliTestCase):
     for name, url in [("x", "run/records.db"), ("y", "c.db")]:
       self.expect(0, "records", "export", "--store", f"sqlite:{url}", "--to", "csv", "--out", name)
     rows = [sorted((r["fingerprint"], r["config"], r["samples"], r["failure"], r["is_default"])
-                   for r in csv.DictReader(open(self.directory / name, newline=""))
+                   for r in csv.DictReader((self.directory / name).read_text().splitlines())
                    if r["fate"] == "measured" and not r["failure"].endswith("not-recorded"))
             for name in ("x", "y")]
     self.assertEqual(rows[0], rows[1])
