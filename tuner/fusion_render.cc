@@ -128,7 +128,7 @@ std::string FusionTuningText(const FusionGraph& graph, const FusionTuning& tunin
   }
   if (!tuning.fastest.decision.cuts.empty()) {
     text += tuning.confirmed ? "Confirmed by compiling the whole program again.\n"
-                             : "Not confirmed by a second compilation.\n";
+                             : "Not confirmed by compiling the whole program.\n";
   }
   return text;
 }
