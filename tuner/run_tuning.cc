@@ -27,6 +27,7 @@
 #include "tuner/backend_choice.h"
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"
+#include "tuner/estimate_warning.h"
 #include "tuner/fusion_command.h"
 #include "tuner/html_report.h"
 #include "tuner/interrupt.h"
@@ -358,6 +359,7 @@ void TuningCommand::CompleteReport(TuningReport& report) {
           CompilerEstimateSeconds(task_.kernels[i], *device);
     }
   }
+  AddEstimateWarning(report);
   report.commands.reproduce = ShellCommand(context_.arguments);
   const bool unfinished =
       report.outcome == RunOutcome::kInterrupted || report.outcome == RunOutcome::kFailed;
