@@ -110,7 +110,9 @@ class Inliner {
 
 absl::StatusOr<std::unique_ptr<HloModule>> InlineCalls(const HloModule& module) {
   if (module.is_scheduled()) {
-    return absl::InvalidArgumentError("calls of a scheduled program cannot be put in place");
+    return absl::InvalidArgumentError(
+        "the program is scheduled, so it is optimised already: fusion is chosen in the program "
+        "before optimisation");
   }
   proto::HloModuleProto proto = module.ToProto();
   Inliner(&proto).Run();

@@ -136,9 +136,10 @@ std::string FateLabel(const CandidateOutcome& outcome) {
 }
 
 int BarChartHeight(const json& spec) {
-  const int bars = static_cast<int>(spec["categories"].size()) *
-                   (spec.value("stacked", false) ? 1 : static_cast<int>(spec["series"].size()));
-  return std::max(200, 110 + 22 * bars);
+  const auto series = spec.find("series");  // a chart of ranges has none
+  const bool one = spec.value("stacked", false) || series == spec.end();
+  const size_t bars = spec.at("categories").size() * (one ? 1 : series->size());
+  return std::max(200, 110 + 22 * static_cast<int>(bars));
 }
 
 std::optional<json> ProgressChart(const TuningReport& report, ProgressAxis axis) {

@@ -2,11 +2,13 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tuner/html_charts.h"
 
 namespace autotune {
 namespace {
@@ -58,6 +60,14 @@ TEST(HtmlEvaluationTest, ShowsAccuracyAndPredictionsOfEveryModel) {
   EXPECT_EQ(charts[0]["ranges"][1][1], -1) << "the other one always wrong";
   EXPECT_EQ(charts[0]["value"]["min"], -1);
   EXPECT_EQ(charts[2]["series"][0]["points"].size(), 10u + 11 + 12);
+}
+
+// Such a chart has no series, and the height was computed from whatever lay behind the last member.
+TEST(HtmlEvaluationTest, AChartOfRangesHasOneBarForEachCategory) {
+  nlohmann::json spec = {{"kind", "range"}, {"categories", std::vector<std::string>(10, "m")}};
+  EXPECT_EQ(BarChartHeight(spec), 110 + 22 * 10);
+  spec["series"] = std::vector<int>(3);
+  EXPECT_EQ(BarChartHeight(spec), 110 + 22 * 30);
 }
 
 TEST(HtmlEvaluationTest, ALargeDataSetMakesASmallPage) {
