@@ -64,6 +64,7 @@ absl::StatusOr<StudyOptions> Prepare(const StudyCommandOptions& options,
     if (!status.ok()) return status;
   }
   study.seeds = options.seeds;
+  study.validation_share = options.validation_share;
   study.export_to = options.export_to;
   return study;
 }
@@ -83,6 +84,9 @@ void AddStudyOptions(CLI::App& command, StudyCommandOptions& options) {
                      R"(Families for --unseen, a JSON file: {"attention": ["t5", "bert"], ...})");
   command.add_option("--config", options.config, "Hyper-parameters as of train, a JSON file");
   AddNumber(command, "--seeds", options.seeds, {1, 100}, "Splits and networks of each study")
+      ->capture_default_str();
+  AddNumber(command, "--validation-share", options.validation_share, kShareRange,
+            "Share of the programs that decide when to stop; 0: the last epoch counts")
       ->capture_default_str();
   command.add_option("--out", options.out, "Also write the tables as OUT.md and OUT.json");
   command.add_option("--export", options.export_to,

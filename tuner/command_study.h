@@ -18,6 +18,7 @@ struct StudyCommandOptions {
   std::string out;       // OUT.md and OUT.json; empty for none
   std::string export_to;
   int64_t seeds = 3;
+  double validation_share = 0.15;
 
   bool wanted() const { return random || unseen || transfer || curve || ablation; }
 };
