@@ -26,19 +26,12 @@ int64_t TodaysId(int64_t computation, int64_t id) {
                               (static_cast<uint64_t>(id) & kOwnBits));
 }
 
-bool NeedsIds(const Computation& computation) {
-  return std::any_of(
-      computation.instructions().begin(), computation.instructions().end(),
-      [&](const Instruction& i) { return i.id() != TodaysId(computation.id(), i.id()); });
-}
-
 void Renumber(int64_t computation, Ids* ids) {
   for (int64_t& id : *ids) id = TodaysId(computation, id);
 }
 
 // Leaves the ids alone if two instructions would get the same.
 void UpgradeIds(Computation* computation, proto::HloModuleProto* module) {
-  if (!NeedsIds(*computation)) return;
   absl::flat_hash_set<int64_t> seen;
   for (const Instruction& i : computation->instructions()) {
     if (i.id() < 0 || !seen.insert(TodaysId(computation->id(), i.id())).second) return;
@@ -120,9 +113,7 @@ void UpgradeComparisons(Computation* computation) {
   }
 }
 
-void UpgradeName(std::string* name) {
-  if (!name->empty() && !IsSanitizedName(*name)) *name = SanitizedName(*name);
-}
+bool NeedsNewName(const std::string& name) { return !name.empty() && !IsSanitizedName(name); }
 
 // A shape that is wrong stays as it is, for the reader to say so.
 void UpgradeShape(proto::ShapeProto* proto) {
@@ -136,16 +127,24 @@ void UpgradeShape(proto::ShapeProto* proto) {
 
 void UpgradeModuleProto(proto::HloModuleProto* module) {
   for (Computation& computation : *module->mutable_computations()) {
-    UpgradeIds(&computation, module);
-    UpgradeName(computation.mutable_name());
+    if (NeedsNewName(computation.name())) computation.set_name(SanitizedName(computation.name()));
+    // One pass over all of them, which are more than a cache holds; what is rare has its own.
+    bool old_ids = false;
+    bool old_comparisons = false;
     for (Instruction& i : *computation.mutable_instructions()) {
-      UpgradeName(i.mutable_name());
+      if (NeedsNewName(i.name())) i.set_name(SanitizedName(i.name()));
+      old_ids |= i.id() != TodaysId(computation.id(), i.id());
       if (i.has_literal()) UpgradeShape(i.mutable_literal()->mutable_shape());
-      UpgradeAttributes(&i, HloOpcodeFromName(i.opcode()).value_or(HloOpcode::kUnknown));
+      const HloOpcode opcode = HloOpcodeFromName(i.opcode()).value_or(HloOpcode::kUnknown);
+      old_comparisons |= opcode == HloOpcode::kCompare && i.comparison_type().empty();
+      UpgradeAttributes(&i, opcode);
     }
-    UpgradeComparisons(&computation);
+    if (old_ids) UpgradeIds(&computation, module);
+    if (old_comparisons) UpgradeComparisons(&computation);
   }
-  UpgradeName(module->mutable_entry_computation_name());
+  if (NeedsNewName(module->entry_computation_name())) {
+    module->set_entry_computation_name(SanitizedName(module->entry_computation_name()));
+  }
   if (!module->has_host_program_shape()) return;
   proto::ProgramShapeProto* entry = module->mutable_host_program_shape();
   for (proto::ShapeProto& parameter : *entry->mutable_parameters()) UpgradeShape(&parameter);
