@@ -60,7 +60,7 @@ bool IsElementwise(HloOpcode opcode) {
     case HloOpcode::kAnd:
     case HloOpcode::kAsin:
     case HloOpcode::kAsinh:
-    case HloOpcode::kAtan:
+    case HloOpcode::kMulhi:
     case HloOpcode::kAtan2:
     case HloOpcode::kAtanh:
     case HloOpcode::kBitcastConvert:

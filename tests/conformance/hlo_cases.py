@@ -179,6 +179,7 @@ LINES = [
     "(u64[2], u32[4]) rng-bit-generator(u64[2] a), algorithm=rng_philox",
     "u64[1] rng-get-and-update-state(), delta=4096",
     "f32[4] stochastic-convert(f32[4] a, u32[4] b)",
+    "s32[4] mulhi(s32[4] a, s32[4] b)",
     "f32[4] clamp(f32[] a, f32[4] b, f32[] c)",
     "f32[4] select(pred[4] a, f32[4] b, f32[4] c)",
     "s32[] get-dimension-size(f32[4] a), dimensions={0}",
