@@ -1,7 +1,6 @@
 #include "hlo/backend_config_text.h"
 
-#include <string.h>
-
+#include <cstring>
 #include <initializer_list>
 #include <string>
 
