@@ -32,6 +32,7 @@ double LogInt(int64_t value) { return Log(static_cast<double>(value)); }
 // "input_0", ...: the operands whose windows are described one by one.
 std::vector<std::string> DescribedNames() {
   std::vector<std::string> names;
+  names.reserve(kInputs + kOutputs);
   for (int i = 0; i < kInputs + kOutputs; ++i) {
     names.push_back(i < kInputs ? absl::StrCat("input_", i) : absl::StrCat("output_", i - kInputs));
   }

@@ -174,13 +174,14 @@ void TextPrinter::NamedSharding(const proto::NamedShardingProto& sharding) {
   };
   const bool one_device = mesh.axes().empty() && !mesh.device_ids().empty();
   const bool whole = !tiled && sharding.replicated_axes().empty() && !mesh.axes().empty();
+  const bool replicated =
+      (whole && sharding.manual_axes().empty() && sharding.unreduced_axes().empty()) ||
+      (!tiled && mesh.axes().empty() && !one_device);
   if (whole && sharding.manual_axes_size() == mesh.axes_size()) {
     Add(", manual");
   } else if (whole && sharding.unreduced_axes_size() == mesh.axes_size()) {
     Add(", unreduced");
-  } else if (whole && sharding.manual_axes().empty() && sharding.unreduced_axes().empty()) {
-    Add(", replicated");
-  } else if (!tiled && mesh.axes().empty() && !one_device) {
+  } else if (replicated) {
     Add(", replicated");
   } else {
     if (!tiled && !mesh.axes().empty()) Add(", []");

@@ -57,6 +57,7 @@ std::vector<FusionDecision> NearbyProposals(const FusionSpace& space, const Fusi
     }
   }
   std::vector<Config> configs;
+  configs.reserve(candidates.size());
   for (auto& [key, config] : candidates) configs.push_back(config);
   const std::vector<double> scores = scorer.Score(configs);
   std::vector<size_t> order(configs.size());
