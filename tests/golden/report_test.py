@@ -12,6 +12,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -128,6 +129,19 @@ class ReportTest(unittest.TestCase):
     return Image.open(io.BytesIO(self.browser.photograph())).convert("RGB")
 
   # ---- What a page does
+
+  def test_a_mean_beside_its_interval_keeps_its_decimals(self):
+    if "evaluation" not in self.pages:
+      self.skipTest("no LibTorch, so no model to evaluate")
+    self.open("evaluation", style=STYLE + """</style><script>
+      const written = [], write = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function(text, ...where) {
+        written.push(text);
+        write.call(this, text, ...where);
+      };
+    </script><style>""")
+    written = self.browser.evaluate("written")
+    self.assertTrue([text for text in written if re.fullmatch(r"0\.\d{3,4}", text)], written)
 
   def test_every_chart_draws_and_nothing_complains(self):
     for page in self.pages:

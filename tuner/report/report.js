@@ -247,7 +247,7 @@
         ctx.fillRect(x - 1.5, bar.y - half - 3, 3, bar.height + 6);
         ctx.restore();
         const end = Math.max(scales.x.getPixelForValue(set.data[i][1]), x);
-        const text = formats.count(set.medians[i]);
+        const text = set.format(set.medians[i]);
         if (end + 40 < chart.width) write(chart, text, end + 8, bar.y, variable('ink'), 'left', '600');
         else write(chart, text, x - 8, bar.y, variable('ink'), 'right', '600');
       });
@@ -355,7 +355,7 @@
     const colors = spec.colors.map(colorOf);
     const dataset = {
       data: spec.ranges.map(([low, , high]) => [low, high === null ? largest * 1.05 : high]),
-      medians: spec.ranges.map(([, median]) => median),
+      medians: spec.ranges.map(([, median]) => median), format,
       backgroundColor: colors.map((color) => faded(color, 0.55)), borderColor: colors, borderWidth: 1,
       borderSkipped: false, borderRadius: 3, maxBarThickness: 16, minBarLength: 4,
     };
