@@ -10,19 +10,10 @@
 #include "gtest/gtest.h"
 #include "hardware/fusion_foresight.h"
 #include "hlo/parser.h"
+#include "tests/hardware/fusion_chain.h"
 
 namespace autotune {
 namespace {
-
-constexpr char kChain[] = R"(HloModule chain
-ENTRY e {
-  x = f32[1024,1024] parameter(0)
-  a = f32[1024,1024] negate(x)
-  b = f32[1024,1024] abs(a)
-  c = f32[1024,1024] exponential(b)
-  d = f32[1024,1024] tanh(c)
-  ROOT f = f32[1024,1024] negate(d)
-})";
 
 FusionGraph Graph() {
   auto module = ParseHloText(kChain);

@@ -16,22 +16,13 @@
 #include "hlo/parser.h"
 #include "hlo/read_module.h"
 #include "nlohmann/json.hpp"
+#include "tests/hardware/fusion_chain.h"
 #include "tuner/fusion_joint.h"
 
 namespace autotune {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr char kChain[] = R"(HloModule chain
-ENTRY e {
-  x = f32[1024,1024] parameter(0)
-  a = f32[1024,1024] negate(x)
-  b = f32[1024,1024] abs(a)
-  c = f32[1024,1024] exponential(b)
-  d = f32[1024,1024] tanh(c)
-  ROOT f = f32[1024,1024] negate(d)
-})";
 
 FusionGraph Graph() {
   auto graph = InlinedFusionGraph(**ParseHloText(kChain));
