@@ -115,7 +115,7 @@ absl::StatusOr<std::vector<ScoredKernel>> ScoreStore(const Network* network,
     std::vector<float> residuals(kernel.target.size(), 0);
     if (network != nullptr) {
       network->Score(kernel.View(), network->Encode(kernel.View()), kernel.config_features.data(),
-                     kernel.configs(), residuals.data(), nullptr);
+                     kernel.configs(), residuals.data(), nullptr, nullptr);
     }
     for (size_t c = 0; c < kernel.target.size(); ++c) {
       result->seconds.push_back(std::exp(static_cast<double>(kernel.target[c])));

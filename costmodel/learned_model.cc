@@ -14,6 +14,8 @@ namespace {
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 // Kernels of the largest programs number a few hundred; beyond this the cache starts anew.
 constexpr size_t kMaxCachedKernels = 4096;
+// About a kilobyte each.
+constexpr size_t kMaxCachedSamples = size_t{1} << 16;
 
 }  // namespace
 
@@ -96,22 +98,28 @@ const LinearCorrection* LearnedModel::CorrectionOf(uint64_t fingerprint) const {
   return found != correction_of_.end() ? &corrections_[found->second] : &corrections_.back();
 }
 
-absl::Status LearnedModel::Score(const Entry& entry, const Batch& batch,
-                                 std::vector<double>* scores, std::vector<float>* spread) const {
+size_t LearnedModel::ActivationWidth() const {
+  return static_cast<size_t>(network_->options().members * network_->options().hidden);
+}
+
+absl::StatusOr<LearnedModel::Scores> LearnedModel::Score(const Entry& entry, const Batch& batch,
+                                                         bool with_activations) const {
   const size_t count = batch.positions.size();
+  Scores scores;
   std::vector<float> residuals(count);
-  if (spread != nullptr) spread->resize(count);
+  scores.spread.resize(count);
+  if (with_activations) scores.activations.resize(count * ActivationWidth());
   network_->Score(ViewOf(entry.featurizer->graph()), entry.embedding, batch.features.data(),
-                  static_cast<int64_t>(count), residuals.data(),
-                  spread == nullptr ? nullptr : spread->data());
-  scores->assign(batch.base.begin(), batch.base.end());
+                  static_cast<int64_t>(count), residuals.data(), scores.spread.data(),
+                  with_activations ? scores.activations.data() : nullptr);
+  scores.log_seconds = batch.base;
   for (size_t i = 0; i < count; ++i) {
     if (!std::isfinite(residuals[i])) {
       return absl::InternalError("the learned model's prediction is not a number");
     }
-    (*scores)[i] += share_ * residuals[i];
+    scores.log_seconds[i] += share_ * residuals[i];
   }
-  return absl::OkStatus();
+  return scores;
 }
 
 absl::StatusOr<std::vector<UncertainPrediction>> LearnedModel::PredictWithSpread(
@@ -121,24 +129,15 @@ absl::StatusOr<std::vector<UncertainPrediction>> LearnedModel::PredictWithSpread
   const std::shared_ptr<const Entry> entry = EntryOf(kernel);
   if (!entry->featurizer) return predictions;
   const Batch batch = Featurize(*entry, configs);
-  std::vector<double> scores;
-  std::vector<float> spread;
-  if (absl::Status status = Score(*entry, batch, &scores, &spread); !status.ok()) return status;
-  std::vector<float> activations;
   const LinearCorrection* correction = CorrectionOf(kernel.fingerprint);
   const size_t width = correction == nullptr ? 0 : correction->weights.size();
-  if (width > 0) {
-    activations.resize(batch.positions.size() * width);
-    network_->Activations(ViewOf(entry->featurizer->graph()), entry->embedding,
-                          batch.features.data(), static_cast<int64_t>(batch.positions.size()),
-                          activations.data());
-  }
+  absl::StatusOr<Scores> scores = Score(*entry, batch, width > 0);
+  if (!scores.ok()) return scores.status();
+  const absl::Span<const float> activations = scores->activations;
   for (size_t i = 0; i < batch.positions.size(); ++i) {
     UncertainPrediction& prediction = predictions[batch.positions[i]];
-    prediction = {scores[i], share_ * spread[i]};
-    if (width == 0) continue;
-    prediction.log_seconds +=
-        correction->Of(absl::MakeConstSpan(activations).subspan(i * width, width));
+    prediction = {scores->log_seconds[i], share_ * scores->spread[i]};
+    if (width > 0) prediction.log_seconds += correction->Of(activations.subspan(i * width, width));
   }
   return predictions;
 }
@@ -155,25 +154,52 @@ absl::StatusOr<std::vector<double>> LearnedModel::Predict(const Kernel& kernel,
   return result;
 }
 
+// Scores by the trained weights what was not scored for a refit before, kernel by kernel.
+absl::Status LearnedModel::LearnAbout(absl::Span<const TrainingSample> samples) {
+  if (trained_.size() > kMaxCachedSamples) trained_.clear();
+  std::vector<std::pair<const Kernel*, std::vector<Config>>> unknown;
+  absl::flat_hash_map<const Kernel*, size_t> place;
+  for (const TrainingSample& sample : samples) {
+    const SampleKey key(sample.kernel->fingerprint, sample.config.Key());
+    if (!trained_.try_emplace(key).second) continue;
+    const auto [at, added] = place.try_emplace(sample.kernel, unknown.size());
+    if (added) unknown.push_back({sample.kernel, {}});
+    unknown[at->second].second.push_back(sample.config);
+  }
+  const size_t width = ActivationWidth();
+  for (const auto& [kernel, configs] : unknown) {
+    const std::shared_ptr<const Entry> entry = EntryOf(*kernel);
+    if (!entry->featurizer) continue;
+    const Batch batch = Featurize(*entry, configs);
+    absl::StatusOr<Scores> scores = Score(*entry, batch, /*with_activations=*/true);
+    if (!scores.ok()) {
+      trained_.clear();
+      return scores.status();
+    }
+    for (size_t i = 0; i < batch.positions.size(); ++i) {
+      const Config& config = configs[batch.positions[i]];
+      Trained& trained = trained_[SampleKey(kernel->fingerprint, config.Key())];
+      trained.log_seconds = scores->log_seconds[i];
+      const auto row = absl::MakeConstSpan(scores->activations).subspan(i * width, width);
+      trained.activations.assign(row.begin(), row.end());
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status LearnedModel::Fit(absl::Span<const TrainingSample> samples) {
+  if (absl::Status status = LearnAbout(samples); !status.ok()) return status;
   RefitSamples refit;
   correction_of_.clear();
-  const auto width = static_cast<size_t>(network_->options().members * network_->options().hidden);
   for (const TrainingSample& sample : samples) {
-    const std::shared_ptr<const Entry> entry = EntryOf(*sample.kernel);
-    if (!entry->featurizer || !(sample.seconds > 0)) continue;
-    const Batch batch = Featurize(*entry, {&sample.config, 1});
-    if (batch.positions.empty()) continue;
-    std::vector<double> score;
-    if (absl::Status status = Score(*entry, batch, &score, nullptr); !status.ok()) return status;
-    refit.activations.resize(refit.activations.size() + width);
-    network_->Activations(ViewOf(entry->featurizer->graph()), entry->embedding,
-                          batch.features.data(), 1,
-                          refit.activations.data() + refit.activations.size() - width);
+    const Trained& trained = trained_[SampleKey(sample.kernel->fingerprint, sample.config.Key())];
+    if (trained.activations.empty() || !(sample.seconds > 0)) continue;
+    refit.activations.insert(refit.activations.end(), trained.activations.begin(),
+                             trained.activations.end());
     const size_t kernel =
         correction_of_.try_emplace(sample.kernel->fingerprint, correction_of_.size()).first->second;
     refit.kernel.push_back(static_cast<int>(kernel));
-    refit.error.push_back(std::log(sample.seconds) - score[0]);
+    refit.error.push_back(std::log(sample.seconds) - trained.log_seconds);
   }
   corrections_ = RefitLastLayer(refit, static_cast<int>(correction_of_.size()), RefitPrior());
   return absl::OkStatus();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -72,12 +73,26 @@ class LearnedModel final : public CostModel {
     std::vector<double> base;
   };
 
+  // What the trained weights say of a batch, row by row.
+  struct Scores {
+    std::vector<double> log_seconds;
+    std::vector<float> spread;
+    std::vector<float> activations;  // [rows, members * hidden], where asked for
+  };
+  // What they say of a measured configuration; no activations for one that cannot run.
+  struct Trained {
+    double log_seconds = 0;
+    std::vector<float> activations;
+  };
+  using SampleKey = std::pair<uint64_t, std::string>;  // kernel and configuration
+
   LearnedModel(const ModelFile& file, const DeviceSpec& device, std::unique_ptr<Network> network);
 
   std::shared_ptr<const Entry> EntryOf(const Kernel& kernel) const;
   Batch Featurize(const Entry& entry, absl::Span<const Config> configs) const;
-  absl::Status Score(const Entry& entry, const Batch& batch, std::vector<double>* scores,
-                     std::vector<float>* spread) const;
+  absl::StatusOr<Scores> Score(const Entry& entry, const Batch& batch, bool with_activations) const;
+  absl::Status LearnAbout(absl::Span<const TrainingSample> samples);
+  size_t ActivationWidth() const;
   const LinearCorrection* CorrectionOf(uint64_t fingerprint) const;
 
   const DeviceSpec device_;
@@ -88,6 +103,8 @@ class LearnedModel final : public CostModel {
   double share_ = 1;
   std::vector<LinearCorrection> corrections_;            // empty until Fit
   absl::flat_hash_map<uint64_t, size_t> correction_of_;  // by fingerprint
+  // Refits see the same samples again and again.
+  absl::flat_hash_map<SampleKey, Trained> trained_;
 
   mutable absl::Mutex mutex_;
   mutable absl::flat_hash_map<const HloModule*, std::shared_ptr<const Entry>> entries_

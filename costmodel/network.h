@@ -109,9 +109,9 @@ struct TrainingOptions {
 using KernelEmbedding = std::vector<float>;
 
 // An ensemble of networks. Results depend on the options, the parameters and the input alone: not
-// on threads, and (without config_attention) not on what else is scored in the same call. Encode,
-// Score and Activations are thread-safe among themselves; TrainStep may run at the same time for
-// different members; nothing else is. Methods that can fail return false or a NaN and set *error.
+// on threads, and (without config_attention) not on what else is scored in the same call. Encode
+// and Score are thread-safe among themselves; TrainStep may run at the same time for different
+// members; nothing else is. Methods that can fail return false or a NaN and set *error.
 class Network {
  public:
   virtual ~Network() = default;
@@ -128,24 +128,21 @@ class Network {
   // The part that does not depend on the configuration. Empty for Join::kEarly.
   virtual KernelEmbedding Encode(const GraphView& graph) const = 0;
 
-  // For each of `count` configurations the mean over members of the residual in log-seconds, and
-  // its standard deviation (`spread` may be null).
+  // For each of `count` configurations the mean over members of the residual in log-seconds, its
+  // standard deviation, and the last hidden layers of all members side by side, [count, members *
+  // hidden]. `spread` and `activations` may be null.
   virtual void Score(const GraphView& graph, const KernelEmbedding& embedding,
-                     const float* config_features, int64_t count, float* residual,
-                     float* spread) const = 0;
-
-  // The last hidden layers of all members side by side, [count, members * hidden].
-  virtual void Activations(const GraphView& graph, const KernelEmbedding& embedding,
-                           const float* config_features, int64_t count,
-                           float* activations) const = 0;
+                     const float* config_features, int64_t count, float* residual, float* spread,
+                     float* activations) const = 0;
 
   // Parameters (and the optimisers' state, to resume training) as bytes, and back.
   virtual std::string Save(bool with_optimizer) const = 0;
   virtual bool Load(const std::string& bytes, std::string* error) = 0;
 };
 
-// The symbol that the module exports, and its type. A null result sets *error.
-inline constexpr char kCreateNetworkSymbol[] = "AutotuneCreateNetwork";
+// The symbol that the module exports, and its type. A null result sets *error. The number grows
+// with every change of Network or NetworkOptions: a module of another build is then refused.
+inline constexpr char kCreateNetworkSymbol[] = "AutotuneCreateNetwork2";
 using CreateNetworkFunction = Network* (*)(const NetworkOptions& options, std::string* error);
 
 }  // namespace autotune

@@ -45,8 +45,8 @@ absl::StatusOr<std::string> FindNetworkModule() {
   if (std::filesystem::exists(path, error)) return path.string();
   return absl::NotFoundError(
       absl::StrCat("learned models need ", path.string(),
-                   ", which is not there: run scripts/setup torch and build again; the analytical "
-                   "model needs none"));
+                   ", which is not there: run scripts/setup torch and build again (./autotune "
+                   "--with torch does both)"));
 }
 
 absl::StatusOr<std::unique_ptr<Network>> CreateNetwork(const NetworkOptions& options) {

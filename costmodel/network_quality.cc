@@ -92,7 +92,7 @@ absl::StatusOr<RankingQuality> AssessNetwork(const Network& network, const Examp
   return Assess(store, jobs, [&network](const KernelExample& example) {
     std::vector<float> residuals(example.target.size());
     network.Score(example.View(), network.Encode(example.View()), example.config_features.data(),
-                  example.configs(), residuals.data(), nullptr);
+                  example.configs(), residuals.data(), nullptr, nullptr);
     std::vector<double> scores(example.base.begin(), example.base.end());
     for (size_t i = 0; i < scores.size(); ++i) scores[i] += residuals[i];
     return scores;

@@ -102,40 +102,27 @@ class TorchNetwork final : public Network {
   }
 
   void Score(const GraphView& graph, const KernelEmbedding& embedding, const float* config_features,
-             int64_t count, float* residual, float* spread) const override try {
-    torch::NoGradGuard no_grad;
-    ForEachChunk(
-        config_features, count, [&](const torch::Tensor& configs, int64_t first, int64_t rows) {
-          std::vector<torch::Tensor> scores;
-          for (size_t m = 0; m < members_.size(); ++m) {
-            RankNetwork member = members_[m];
-            const KernelTerms terms = MemberTerms(m, graph, embedding, configs);
-            scores.push_back(member->Residuals(member->Hidden(terms, configs), terms).contiguous());
-          }
-          Combine(scores, rows, residual + first, spread == nullptr ? nullptr : spread + first);
-        });
-  } catch (const std::exception&) {
-    std::fill_n(residual, count, std::numeric_limits<float>::quiet_NaN());
-  }
-
-  void Activations(const GraphView& graph, const KernelEmbedding& embedding,
-                   const float* config_features, int64_t count, float* activations) const override
-      try {
+             int64_t count, float* residual, float* spread, float* activations) const override try {
     torch::NoGradGuard no_grad;
     const auto width = static_cast<int64_t>(members_.size()) * options_.hidden;
     ForEachChunk(
         config_features, count, [&](const torch::Tensor& configs, int64_t first, int64_t rows) {
+          std::vector<torch::Tensor> scores;
           std::vector<torch::Tensor> columns;
           for (size_t m = 0; m < members_.size(); ++m) {
             RankNetwork member = members_[m];
-            columns.push_back(member->Hidden(MemberTerms(m, graph, embedding, configs), configs));
+            const KernelTerms terms = MemberTerms(m, graph, embedding, configs);
+            const torch::Tensor hidden = member->Hidden(terms, configs);
+            scores.push_back(member->Residuals(hidden, terms).contiguous());
+            if (activations != nullptr) columns.push_back(hidden);
           }
+          Combine(scores, rows, residual + first, spread == nullptr ? nullptr : spread + first);
+          if (activations == nullptr) return;
           const torch::Tensor all = torch::cat(columns, 1).contiguous();
           std::copy_n(all.data_ptr<float>(), rows * width, activations + first * width);
         });
   } catch (const std::exception&) {
-    std::fill_n(activations, count * static_cast<int64_t>(members_.size()) * options_.hidden,
-                std::numeric_limits<float>::quiet_NaN());
+    std::fill_n(residual, count, std::numeric_limits<float>::quiet_NaN());
   }
 
   std::string Save(bool with_optimizer) const override {
@@ -319,8 +306,8 @@ class TorchNetwork final : public Network {
 }  // namespace
 }  // namespace autotune
 
-extern "C" autotune::Network* AutotuneCreateNetwork(const autotune::NetworkOptions& options,
-                                                    std::string* error) try {
+extern "C" autotune::Network* AutotuneCreateNetwork2(const autotune::NetworkOptions& options,
+                                                     std::string* error) try {
   autotune::UseOneThreadPerCall();
   return new autotune::TorchNetwork(options);
 } catch (const std::exception& exception) {

@@ -27,6 +27,7 @@
 #include "tuner/backend_choice.h"
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"
+#include "tuner/default_model.h"
 #include "tuner/estimate_warning.h"
 #include "tuner/fusion_command.h"
 #include "tuner/html_report.h"
@@ -88,6 +89,7 @@ class TuningCommand {
  private:
   absl::Status LoadInputs();
   absl::Status LoadModels();
+  absl::Status ChooseModel();
   absl::Status OpenRun(const std::optional<RunFile>& resumed);
   absl::Status OpenStore(bool new_folder);
   absl::Status BeginRun();
@@ -154,7 +156,6 @@ absl::Status TuningCommand::LoadInputs() {
   if (!backend.ok()) return backend.status();
   backend_ = *std::move(backend);
   options_.space = backend_.space;
-  headline_ = MakeHeadline();
   task_.kernels = program_.kernels;
   load_seconds_ = absl::ToDoubleSeconds(absl::Now() - start_);
   return absl::OkStatus();
@@ -167,15 +168,40 @@ absl::Status TuningCommand::LoadModels() {
     options_.model = "none";
     if (options_.strategy == kDefaultStrategy) options_.strategy = kDefaultBlindStrategy;
   }
+  // Without the model of an unusual device there is just no baseline.
+  absl::StatusOr<std::shared_ptr<CostModel>> baseline = CreateModel("analytical", device);
+  if (baseline.ok()) baseline_ = *std::move(baseline);
+  if (options_.model.empty()) return absl::OkStatus();  // ChooseModel, once the store is open
+  if (options_.model == "analytical") {
+    model_ = baseline_;
+    return absl::OkStatus();
+  }
   absl::StatusOr<std::shared_ptr<CostModel>> model =
       CreateModel(options_.model, device, backend_.backend->capabilities().time_source);
   if (!model.ok()) return model.status();
   model_ = *std::move(model);
-  baseline_ = model_;
-  if (options_.model == "analytical") return absl::OkStatus();
-  // Without the model of an unusual device there is just no baseline.
-  absl::StatusOr<std::shared_ptr<CostModel>> baseline = CreateModel("analytical", device);
-  if (baseline.ok()) baseline_ = *std::move(baseline);
+  return absl::OkStatus();
+}
+
+// The model of a run without --model. Where nothing is searched, LibTorch stays unloaded.
+absl::Status TuningCommand::ChooseModel() {
+  if (!options_.model.empty()) return absl::OkStatus();
+  const Capabilities& capabilities = backend_.backend->capabilities();
+  const MeasurementContext context = {capabilities.device, capabilities.name, capabilities.versions,
+                                      backend_.flags, capabilities.time_source};
+  const bool measures = options_.budget != 0 && options_.budget_seconds != 0;
+  if (!measures || !AnythingToRank(task_.kernels, backend_.space_of, *store_, context,
+                                   *VersionMatchFromName(options_.match))) {
+    options_.model = "analytical";
+    model_ = baseline_;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<DefaultModel> chosen =
+      CreateDefaultModel(capabilities.device, capabilities.time_source);
+  if (!chosen.ok()) return chosen.status();
+  options_.model = chosen->name;
+  model_ = chosen->name == "analytical" ? baseline_ : std::move(chosen->model);
+  if (!chosen->note.empty() && !options_.quiet) progress_->OnMessage(chosen->note);
   return absl::OkStatus();
 }
 
@@ -191,6 +217,7 @@ absl::Status TuningCommand::OpenRun(const std::optional<RunFile>& resumed) {
   lock_ = *std::move(lock);
   run_file_.store = resumed ? resumed->store : options_.store;
   if (absl::Status status = OpenStore(new_folder); !status.ok()) return status;
+  if (absl::Status status = ChooseModel(); !status.ok()) return status;
   absl::Status status = resumed ? LoadInterruptedRun(*resumed) : BeginRun();
   if (!status.ok()) return status;
   run_file_.run_id = task_.run.id;
@@ -290,6 +317,7 @@ absl::Status TuningCommand::CheckBudgetLeft(const RunFile& resumed) const {
 }
 
 absl::Status TuningCommand::CreateTuner() {
+  headline_ = MakeHeadline();
   TunerParts parts;
   parts.model = model_;
   parts.baseline = baseline_;
@@ -413,6 +441,8 @@ int RunTuning(TuneOptions options, const std::set<std::string>& given, CommandCo
   if (options.space == "fusion" || options.space == "tile+fusion") {
     absl::Status finished = FinishTuneOptions(options);
     if (!finished.ok()) return context.Fail(WithExitCode(kExitWrongUse, finished));
+    // Fusions learn on top of the analytical model; what knows tiles ranks none.
+    if (options.model.empty()) options.model = "analytical";
     if (!options.more_programs.empty()) {
       return context.Fail(kExitWrongUse,
                           absl::StrCat("--space ", options.space, " takes one program at a time"));

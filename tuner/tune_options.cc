@@ -184,11 +184,10 @@ void AddTuneOptions(CLI::App& command, TuneOptions& options) {
       "What is tuned: tile, layout (recorded ones), fusion or tile+fusion [what is recorded, else "
       "tile]");
   command.add_option("--strategy", options.strategy, StrategyHelp());
-  command
-      .add_option("--model", options.model,
-                  "What guides the search: analytical, learned, the folder of a trained model, or "
-                  "none")
-      ->capture_default_str();
+  command.add_option("--model", options.model,
+                     "What guides the search: learned, analytical, the folder of a trained model, "
+                     "or none [learned "
+                     "if it knows the device, else analytical]");
   AddNumber(command, "--top-k", options.top_k, kTopKRange,
             "Candidates of a kernel measured in one round")
       ->capture_default_str();

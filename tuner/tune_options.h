@@ -26,7 +26,7 @@ struct TuneOptions {
   std::string target;                      // "tpu-v3"; empty: the recording's or the program's
   std::string space;                       // "tile", "layout"; empty: what is recorded, else tile
   std::string strategy;                    // empty: the default with or without a model
-  std::string model = "analytical";
+  std::string model;  // empty: learned where it can be had for the device, else analytical
   int64_t top_k = 4;
   uint64_t seed = 0;
   std::optional<int64_t> budget;

@@ -17,7 +17,7 @@ namespace {
 std::vector<float> ScoreOf(const Network& network, const KernelExample& example) {
   std::vector<float> residual(example.target.size());
   network.Score(example.View(), network.Encode(example.View()), example.config_features.data(),
-                example.configs(), residual.data(), nullptr);
+                example.configs(), residual.data(), nullptr, nullptr);
   return residual;
 }
 
@@ -160,7 +160,7 @@ TEST_F(NetworkTest, ScoresDoNotDependOnWhatElseIsScored) {
       for (int64_t i = t; i < 700; i += 4) {
         network_->Score(example.View(), embedding,
                         example.config_features.data() + i * kConfigFeatures, 1,
-                        &alone[static_cast<size_t>(i)], nullptr);
+                        &alone[static_cast<size_t>(i)], nullptr, nullptr);
       }
     });
   }
@@ -193,10 +193,13 @@ TEST_F(NetworkTest, ActivationsAreThoseOfAllMembers) {
   const auto width = static_cast<size_t>(2 * options.hidden);
   std::vector<float> activations(300 * width), last(width);
   const KernelEmbedding embedding = (*ensemble)->Encode(example.View());
-  (*ensemble)->Activations(example.View(), embedding, example.config_features.data(), 300,
-                           activations.data());
-  (*ensemble)->Activations(example.View(), embedding,
-                           example.config_features.data() + 299 * kConfigFeatures, 1, last.data());
+  std::vector<float> residual(300);
+  (*ensemble)->Score(example.View(), embedding, example.config_features.data(), 300,
+                     residual.data(), nullptr, activations.data());
+  EXPECT_EQ(residual, ScoreOf(**ensemble, example));
+  (*ensemble)->Score(example.View(), embedding,
+                     example.config_features.data() + 299 * kConfigFeatures, 1, residual.data(),
+                     nullptr, last.data());
   EXPECT_TRUE(
       std::equal(last.begin(), last.end(), activations.end() - static_cast<std::ptrdiff_t>(width)));
   EXPECT_FALSE(
@@ -212,7 +215,8 @@ TEST_F(NetworkTest, MembersOfAnEnsembleDisagreeWithinTheirSpread) {
   TrainOn(**ensemble, examples, TrainingOptions(), 30);
   std::vector<float> residual(20), spread(20);
   (*ensemble)->Score(examples[0].View(), (*ensemble)->Encode(examples[0].View()),
-                     examples[0].config_features.data(), 20, residual.data(), spread.data());
+                     examples[0].config_features.data(), 20, residual.data(), spread.data(),
+                     nullptr);
   EXPECT_GT(*std::max_element(spread.begin(), spread.end()), 0);
   for (float s : spread) EXPECT_LT(s, 1);
 }

@@ -56,8 +56,8 @@ class Fleet:
         return os.path.join(self.folder, "state", "token")
 
     def tune(self, name, budget):
-        return [self.autotune, self.recording, "--backend", "fleet", "--budget", str(budget), "--out",
-                os.path.join(self.folder, name), "--quiet"]
+        return [self.autotune, self.recording, "--backend", "fleet", "--model", "analytical", "--budget",
+                str(budget), "--out", os.path.join(self.folder, name), "--quiet"]
 
     def measured(self, name):
         store = f"sqlite:{os.path.join(self.folder, name)}/records.db"

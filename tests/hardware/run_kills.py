@@ -37,7 +37,8 @@ class Harness:
     def tune(self, name, store, resume):
         command = [self.options.autotune]
         if not resume:
-            command += [self.options.recording, "--budget", str(BUDGET), "--seed", "11", "--store", store]
+            command += [self.options.recording, "--model", "analytical", "--budget", str(BUDGET),
+                        "--seed", "11", "--store", store]
         command += ["--quiet", "--out", f"{self.folder}/{name}"]
         if resume:
             command.append("--resume")

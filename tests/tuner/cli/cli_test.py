@@ -27,6 +27,10 @@ PROGRAM = EXAMPLE / "program.hlo"
 RECORDING = EXAMPLE / "tpu_v3.pb"
 SHARED = SOURCE.parent / "shared" / "data"
 
+# The same with and without LibTorch, and no slower: learned_test.py tests the learned model, which
+# is the default where it can be had.
+os.environ["AUTOTUNE_WEIGHTS"] = "/nowhere"
+
 TEXT = """HloModule m
 
 ENTRY e {
@@ -203,11 +207,21 @@ class TuneTest(CliTestCase):
     for name in ["best.json", "report.json", "report.html", "records.db", "run.json"]:
       self.assertTrue((self.directory / "run" / name).is_file(), name)
 
+  def test_without_trained_weights_a_note_says_which_model_ranks(self):
+    result = self.tune("--budget", 12, "--out", "run")
+    self.assertIn("note: the analytical model ranks, not the learned one: no trained model",
+                  result.stderr)
+    self.assertIn("model analytical", result.stdout)
+    given = self.tune("--budget", 12, "--out", "given", "--model", "analytical")
+    self.assertNotIn("note:", given.stderr)
+    stored = json.loads((self.directory / "run/run.json").read_text())
+    self.assertEqual("analytical", stored["options"]["--model"])
+
   def test_golden_text(self):
     """The whole output; AUTOTUNE_UPDATE_GOLDEN=1 writes it anew."""
     shutil.copytree(EXAMPLE, self.directory / "alexnet")
-    result = self.expect(0, "alexnet/program.hlo", "--recording", "alexnet/tpu_v3.pb", "--budget",
-                         40, "--out", "run", "--quiet")
+    result = self.expect(0, "alexnet/program.hlo", "--recording", "alexnet/tpu_v3.pb", "--model",
+                         "analytical", "--budget", 40, "--out", "run", "--quiet")
     text = re.sub(r"measurements, \d+\.\d\d s", "measurements, T s", result.stdout)
     golden = SOURCE / "tests" / "golden" / "tune_alexnet.txt"
     if os.environ.get("AUTOTUNE_UPDATE_GOLDEN"):

@@ -119,9 +119,58 @@ class LearnedTest(unittest.TestCase):
       self.assertGreaterEqual(kernels[kernel]["learned"], at_least)
       self.assertGreaterEqual(kernels[kernel]["learned"], kernels[kernel]["analytical"])
 
+  def tune(self, name, *arguments, **environment):
+    environment.setdefault("AUTOTUNE_WEIGHTS", str(SOURCE / "weights"))
+    result = run("tune", SOURCE / "examples" / "alexnet" / "program.hlo", "--recording", RECORDING,
+                 "--out", self.directory / name, *arguments, **environment)
+    self.assertEqual(result.returncode, 0, result.stderr)
+    report = json.loads((self.directory / name / "report.json").read_text())
+    return report["run"]["model"], result.stderr
+
+  def test_the_learned_model_is_the_default(self):
+    model, errors = self.tune("default", "--budget", 24, LD_DEBUG="files")
+    self.assertEqual("learned", model)
+    self.assertNotIn("note:", errors)
+    self.assertIn("libtorch", errors)
+    # A resumed run takes the model of the run.
+    resumed = run("--out", self.directory / "default", "--resume", "--budget", 30,
+                  AUTOTUNE_WEIGHTS=SOURCE / "weights")
+    self.assertEqual(resumed.returncode, 0, resumed.stderr)
+    self.assertIn("model learned", resumed.stdout)
+
+  def test_the_default_is_analytical_where_there_is_no_learned_model(self):
+    elsewhere = self.directory / "elsewhere"
+    shutil.copytree(SOURCE / "weights" / "tile", elsewhere / "tile", dirs_exist_ok=True)
+    description = json.loads((elsewhere / "tile" / "model.json").read_text())
+    description["constants"] = {"tpu-v4": description["constants"]["tpu-v3"]}
+    (elsewhere / "tile" / "model.json").write_text(json.dumps(description))
+    broken = self.directory / "broken.so"
+    broken.write_text("no library")
+    for why, environment in (
+        ("the trained weights know tpu-v4, not tpu-v3", {"AUTOTUNE_WEIGHTS": str(elsewhere)}),
+        ("scripts/setup torch", {"AUTOTUNE_TORCH_MODULE": "/nowhere/libautotune_torch.so"}),
+        ("cannot be loaded", {"AUTOTUNE_TORCH_MODULE": str(broken)})):
+      with self.subTest(why):
+        model, errors = self.tune("fallback", "--budget", 12, LD_DEBUG="files", **environment)
+        self.assertEqual("analytical", model)
+        self.assertNotIn("libtorch", errors.replace("scripts/setup torch", ""))
+        notes = [line for line in errors.splitlines() if line.startswith("note:")]
+        self.assertEqual(1, len(notes))
+        self.assertIn(why, notes[0])
+
+  def test_runs_of_nothing_but_records_load_no_libtorch(self):
+    store = f"sqlite:{self.directory}/all.db"
+    self.tune("all", "--budget", 700, "--model", "none", "--store", store)
+    for arguments in (("--budget", 0), ("--budget", 20, "--store", store)):
+      model, errors = self.tune("records", *arguments, LD_DEBUG="files")
+      self.assertEqual("analytical", model)
+      self.assertNotIn("libtorch", errors)
+      self.assertNotIn("note:", errors)
+
   def test_only_learned_models_load_libtorch(self):
     program = SOURCE / "examples" / "alexnet" / "program.hlo"
     for arguments, loads in ((("check", program), False), (("--version",), False),
+                             (("tune", "--help"), False), (("inspect", program), False),
                              (("evaluate", "--model", self.model, "--data", *self.files), True)):
       result = run(*arguments, LD_DEBUG="files")
       self.assertEqual("libtorch" in result.stderr, loads, arguments)

@@ -22,7 +22,7 @@ class ReportCommandTest(unittest.TestCase):
     self.folder = pathlib.Path(tempfile.mkdtemp(prefix="autotune-report-"))
     self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
     self.run_cli(0, "tune", EXAMPLE / "program.hlo", "--recording", EXAMPLE / "tpu_v3.pb",
-                 "--budget", 40, "--out", "run", "--quiet")
+                 "--model", "analytical", "--budget", 40, "--out", "run", "--quiet")
     self.out = self.folder / "run"
 
   def run_cli(self, code, *arguments):

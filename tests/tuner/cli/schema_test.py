@@ -5,6 +5,7 @@ Usage: schema_test.py AUTOTUNE_BINARY SOURCE_DIR [unittest options]
 
 import copy
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -21,6 +22,10 @@ BINARY = pathlib.Path(sys.argv.pop(1)).resolve()
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
 SCHEMAS = SOURCE / "docs" / "schema"
 EXAMPLE = SOURCE / "examples" / "alexnet"
+
+# The same with and without LibTorch, and no slower: learned_test.py tests the learned model, which
+# is the default where it can be had.
+os.environ["AUTOTUNE_WEIGHTS"] = "/nowhere"
 
 
 def load_schema(name):
