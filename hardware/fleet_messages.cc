@@ -53,13 +53,30 @@ std::string FleetRequestBytes(absl::Span<const Candidate> candidates) {
   return request.SerializeAsString();
 }
 
-absl::StatusOr<FleetRequestContent> ParseFleetRequest(absl::string_view bytes) {
+absl::StatusOr<std::shared_ptr<const Kernel>> FleetKernelCache::Get(const std::string& bytes) {
+  if (const auto known = kernels_.find(bytes); known != kernels_.end()) return known->second;
+  proto::KernelRecord record;
+  if (!Parse(bytes, &record)) return absl::InvalidArgumentError("a kernel cannot be parsed");
+  absl::StatusOr<Kernel> kernel = KernelFromProto(record);
+  if (!kernel.ok()) return kernel.status();
+  // A driver asks for one kernel after another: what is old is not asked for again soon.
+  if (kernels_.size() >= kMost) kernels_.clear();
+  auto shared = std::make_shared<const Kernel>(*std::move(kernel));
+  kernels_.emplace(bytes, shared);
+  return shared;
+}
+
+absl::StatusOr<FleetRequestContent> ParseFleetRequest(absl::string_view bytes,
+                                                      FleetKernelCache* cache) {
   proto::FleetRequest request;
   if (!Parse(bytes, &request)) return absl::InvalidArgumentError("the request cannot be parsed");
   FleetRequestContent content;
   content.kernels.reserve(static_cast<size_t>(request.kernels_size()));
+  FleetKernelCache own;
+  if (cache == nullptr) cache = &own;
   for (const proto::KernelRecord& record : request.kernels()) {
-    absl::StatusOr<Kernel> kernel = KernelFromProto(record);
+    absl::StatusOr<std::shared_ptr<const Kernel>> kernel =
+        cache->Get(SerializeDeterministically(record));
     if (!kernel.ok()) return kernel.status();
     content.kernels.push_back(*std::move(kernel));
   }
@@ -73,7 +90,8 @@ absl::StatusOr<FleetRequestContent> ParseFleetRequest(absl::string_view bytes) {
     record.add_seconds(1);
     absl::StatusOr<RecordedConfig> config = RecordedConfigFromProto(record);
     if (!config.ok()) return config.status();
-    content.candidates.push_back({&content.kernels[message.kernel()], std::move(config->config)});
+    content.candidates.push_back(
+        {content.kernels[message.kernel()].get(), std::move(config->config)});
   }
   return content;
 }

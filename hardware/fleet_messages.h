@@ -1,6 +1,9 @@
 #ifndef AUTOTUNE_HARDWARE_FLEET_MESSAGES_H_
 #define AUTOTUNE_HARDWARE_FLEET_MESSAGES_H_
 
+#include <cstddef>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,12 +24,27 @@ struct FleetAnswer {
 // Requests and replies as bytes (proto/fleet.proto). Each kernel is sent once.
 std::string FleetRequestBytes(absl::Span<const Candidate> candidates);
 
-// InvalidArgument for what FleetRequestBytes cannot have written. Kernels are verified.
-struct FleetRequestContent {
-  std::vector<Kernel> kernels;
-  std::vector<Candidate> candidates;  // point into `kernels`
+// The kernels of earlier requests: each request holds its kernels again, and reading and verifying
+// a large one takes longer than everything else in a request. Keeps up to kMost. Not thread-safe.
+class FleetKernelCache {
+ public:
+  static constexpr size_t kMost = 64;
+
+  // The kernel that KernelToProto turned into these bytes; InvalidArgument for any others.
+  absl::StatusOr<std::shared_ptr<const Kernel>> Get(const std::string& bytes);
+
+ private:
+  std::map<std::string, std::shared_ptr<const Kernel>> kernels_;  // by their bytes
 };
-absl::StatusOr<FleetRequestContent> ParseFleetRequest(absl::string_view bytes);
+
+// InvalidArgument for what FleetRequestBytes cannot have written. Kernels are verified, once where
+// there is a cache.
+struct FleetRequestContent {
+  std::vector<std::shared_ptr<const Kernel>> kernels;
+  std::vector<Candidate> candidates;  // point to what `kernels` holds
+};
+absl::StatusOr<FleetRequestContent> ParseFleetRequest(absl::string_view bytes,
+                                                      FleetKernelCache* cache = nullptr);
 
 std::string FleetReplyBytes(const FleetAnswer& answer, absl::Span<const Candidate> candidates);
 std::string FleetErrorBytes(const std::string& error);

@@ -158,8 +158,8 @@ absl::StatusOr<std::unique_ptr<MeasurementBackend>> FleetWorkerBackend(
 }
 
 std::string AnswerFleetRequest(MeasurementBackend& backend, const std::string& host,
-                               absl::string_view request) {
-  const absl::StatusOr<FleetRequestContent> content = ParseFleetRequest(request);
+                               absl::string_view request, FleetKernelCache* cache) {
+  const absl::StatusOr<FleetRequestContent> content = ParseFleetRequest(request, cache);
   if (!content.ok()) return FleetErrorBytes(std::string(content.status().message()));
   FleetAnswer answer;
   answer.host = host;
@@ -177,13 +177,14 @@ int ServeFleetWorker() {
   const absl::StatusOr<std::string> config = ReadConfiguration();
   backend = config.ok() ? FleetWorkerBackend(*config) : config.status();
   const std::string host = HostName();
+  FleetKernelCache cache;
   for (;;) {
     const absl::StatusOr<std::string> request = ReadFrame(kWorkerSocket);
     if (!request.ok()) return absl::IsUnavailable(request.status()) ? 0 : 1;
     // A backend that could not start is an answer too: the driver shows why.
     const std::string reply =
         backend.ok()
-            ? AnswerFleetRequest(**backend, host, *request)
+            ? AnswerFleetRequest(**backend, host, *request, &cache)
             : FleetErrorBytes(absl::StrCat(host, ": ", std::string(backend.status().message())));
     if (!WriteFrame(kWorkerSocket, reply).ok()) return 0;
     if (!backend.ok()) return 1;  // the next one reads the configuration again

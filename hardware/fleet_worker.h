@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "hardware/fleet_messages.h"
 #include "hardware/measurement_backend.h"
 
 namespace autotune {
@@ -19,9 +20,10 @@ namespace autotune {
 absl::StatusOr<std::unique_ptr<MeasurementBackend>> FleetWorkerBackend(
     const std::string& config_json);
 
-// Answers one request (proto/fleet.proto) with a backend. Failures come back as a reply too.
+// Answers one request (proto/fleet.proto) with a backend. Failures come back as a reply too. With a
+// cache, kernels of earlier requests are not read and verified again.
 std::string AnswerFleetRequest(MeasurementBackend& backend, const std::string& host,
-                               absl::string_view request);
+                               absl::string_view request, FleetKernelCache* cache = nullptr);
 
 // The program autotune-fleet-worker: reads the file that $AUTOTUNE_FLEET_CONFIG names, then answers
 // requests on descriptor 3 (hardware/worker_frames.h) until the other side is gone. The exit code.

@@ -36,7 +36,9 @@ absl::StatusOr<PruneCounts> SqlRecordStore::Prune(const PruneRequest& request) {
   }
   const auto body = [&](soci::session& sql) -> absl::Status {
     for (size_t i = 0; i < quoted.size(); ++i) {
+      // Candidates whose run is lost can still be taken out under its name.
       if (Count(sql, absl::StrCat("runs WHERE id = ", quoted[i])) > 0) continue;
+      if (Count(sql, absl::StrCat("candidates WHERE run = ", quoted[i])) > 0) continue;
       return absl::NotFoundError(
           absl::StrCat("record store ", url(), " has no run ", request.runs[i]));
     }

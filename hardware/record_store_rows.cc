@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "hardware/possible_time.h"
 #include "hlo/fingerprint.h"
 #include "nlohmann/json.hpp"
 
@@ -42,12 +43,12 @@ std::string OptionalToText(const std::optional<double>& value) {
   return value.has_value() ? DoubleToText(*value) : "";
 }
 
-// Seconds that are known or not: finite and not negative.
+// Seconds that are known or not.
 absl::StatusOr<std::optional<double>> OptionalFromText(absl::string_view column,
                                                        absl::string_view text) {
   double value = 0;
   if (text.empty()) return std::optional<double>();
-  if (!ParseDouble(text, &value) || !std::isfinite(value) || value < 0) {
+  if (!ParseDouble(text, &value) || !IsPossibleCost(value)) {
     return Damaged(column, text);
   }
   return std::optional<double>(value);
@@ -106,7 +107,7 @@ absl::StatusOr<std::vector<Prediction>> PredictionsFromText(const std::string& t
     double score = 0;
     if (!entry.is_array() || entry.size() != 3 || !entry[0].is_string() || !entry[1].is_string() ||
         !entry[2].is_number_integer() || entry[2].get<int64_t>() < 0 ||
-        !ParseDouble(entry[1].get_ref<const std::string&>(), &score)) {
+        !ParseDouble(entry[1].get_ref<const std::string&>(), &score) || std::isnan(score)) {
       return Damaged("predictions", text);
     }
     predictions.push_back({entry[0].get<std::string>(), score, entry[2].get<int64_t>()});
@@ -143,6 +144,14 @@ size_t Utf8Length(absl::string_view text) {
 }
 
 }  // namespace
+
+int64_t RunChecksum(const RunRecord& run) {
+  const std::string finished =
+      run.finished_unix_micros.has_value() ? absl::StrCat(*run.finished_unix_micros) : "";
+  return TextChecksum({CleanText(run.id), CleanText(run.program), CleanText(run.options_json),
+                       absl::StrCat(run.seed), absl::StrCat(run.started_unix_micros), finished,
+                       CleanText(run.outcome)});
+}
 
 std::string DoubleToText(double value) {
   char buffer[32];
@@ -224,7 +233,7 @@ absl::StatusOr<Measurement> MeasurementFromColumns(absl::string_view samples,
   std::vector<double> seconds;
   for (absl::string_view text : absl::StrSplit(samples, ',')) {
     double value = 0;
-    if (!ParseDouble(text, &value) || !std::isfinite(value) || value <= 0) {
+    if (!ParseDouble(text, &value) || !IsPossibleTime(value)) {
       return Damaged("samples", samples);
     }
     seconds.push_back(value);
@@ -255,6 +264,9 @@ absl::StatusOr<CandidateRecord> CandidateFromRow(const CandidateRow& row,
   if (row.samples.empty() && row.failure.empty()) {
     if (*fate == Fate::kProposed) return record;
     return absl::DataLossError(absl::StrCat("it is ", row.fate, " and holds no result"));
+  }
+  if (*fate == Fate::kProposed) {
+    return absl::DataLossError("it is proposed, which is before a result, and holds one");
   }
 
   absl::StatusOr<Measurement> measurement =

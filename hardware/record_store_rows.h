@@ -57,6 +57,9 @@ std::string KernelText(const Kernel& kernel);
 // The inverse. DataLoss, naming the kernel, for any other text.
 absl::StatusOr<Kernel> KernelFromText(const std::string& name, const std::string& text);
 
+// The checksum of a row of the table `runs`, since schema version 4.
+int64_t RunChecksum(const RunRecord& run);
+
 // The identifying number of a context.
 int64_t ContextId(const MeasurementContext& context);
 

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "hardware/record_store_rows.h"
+#include "hardware/record_store_tables.h"
 #include "soci/soci.h"
 
 namespace autotune {
@@ -71,7 +73,13 @@ constexpr const char* kVersion3[] = {
     "DROP INDEX candidates_of_kernel",
 };
 
-constexpr absl::Span<const char* const> kMigrations[] = {kVersion1, kVersion2, kVersion3};
+// RunChecksum; the program fills it (FillRunChecksums).
+constexpr const char* kVersion4[] = {
+    "ALTER TABLE runs ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0",
+};
+
+constexpr absl::Span<const char* const> kMigrations[] = {kVersion1, kVersion2, kVersion3,
+                                                         kVersion4};
 static_assert(std::size(kMigrations) == kStoreSchemaVersion);
 
 bool HasSchema(soci::session& sql, StoreLocation::Kind kind) {
@@ -85,11 +93,20 @@ bool HasSchema(soci::session& sql, StoreLocation::Kind kind) {
   return tables > 0;
 }
 
+// 0 for an empty database; negative if it says none that there was.
 long long SchemaVersion(soci::session& sql, StoreLocation::Kind kind) {
   if (!HasSchema(sql, kind)) return 0;
   long long version = 0;
   sql << "SELECT version FROM schema_info", soci::into(version);
-  return version;
+  return version > 0 ? version : -1;
+}
+
+void FillRunChecksums(soci::session& sql) {
+  for (const StoredRun& run : ReadRuns(sql, "")) {
+    const long long checksum = RunChecksum(run.run);
+    sql << "UPDATE runs SET checksum = :checksum WHERE id = :id", soci::use(checksum),
+        soci::use(run.run.id);
+  }
 }
 
 absl::Status Migrate(soci::session& sql, const StoreLocation& location) {
@@ -98,6 +115,10 @@ absl::Status Migrate(soci::session& sql, const StoreLocation& location) {
     sql << "SELECT pg_advisory_xact_lock(706521)";
   }
   const long long version = SchemaVersion(sql, location.kind);
+  if (version < 0) {
+    return absl::DataLossError(
+        absl::StrCat("record store ", location.url, ": the version of its schema is damaged"));
+  }
   if (version > kStoreSchemaVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
         "record store ", location.url, " has schema version ", version,
@@ -105,6 +126,7 @@ absl::Status Migrate(soci::session& sql, const StoreLocation& location) {
   }
   for (long long step = version; step < kStoreSchemaVersion; ++step) {
     for (const char* statement : kMigrations[step]) sql << statement;
+    if (step == 3) FillRunChecksums(sql);
   }
   if (version == 0) {
     sql << "INSERT INTO schema_info (version) VALUES (" << kStoreSchemaVersion << ")";
@@ -127,7 +149,11 @@ absl::Status MigrateStore(StoreSession& session) {
     return absl::OkStatus();
   });
   if (!status.ok() || current) return status;
-  return session.Write([&](soci::session& sql) { return Migrate(sql, location); });
+  status = session.Write([&](soci::session& sql) { return Migrate(sql, location); });
+  if (!absl::IsPermissionDenied(status)) return status;
+  return absl::PermissionDeniedError(
+      absl::StrCat(std::string(status.message()), "; its tables are of another version than ",
+                   kStoreSchemaVersion, " and have to be changed before it can be read"));
 }
 
 }  // namespace autotune

@@ -9,14 +9,15 @@ namespace autotune {
 
 // The version of the tables that this program writes. Every change of a table adds a step to
 // StoreMigrations() and raises it by one.
-inline constexpr int kStoreSchemaVersion = 3;
+inline constexpr int kStoreSchemaVersion = 4;
 
 // Step i holds the statements that turn version i into version i + 1; version 0 is an empty
 // database. Statements are in the SQL that SQLite and PostgreSQL share.
 absl::Span<const absl::Span<const char* const>> StoreMigrations();
 
 // Brings the database to kStoreSchemaVersion, in one transaction, also when many processes try at
-// once. FailedPrecondition if its version is newer than this program.
+// once. FailedPrecondition if its version is newer than this program, DataLoss if it can be that of
+// no program.
 absl::Status MigrateStore(StoreSession& session);
 
 }  // namespace autotune

@@ -1,11 +1,17 @@
 #include "hardware/record_store_session.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -42,11 +48,22 @@ absl::StatusCode CodeOfSqlite(int result) {
   }
 }
 
+// A server that is there and lets nobody in, or a URL that names none: waiting does not help.
+bool IsRefusedByServer(const std::string& message) {
+  for (const char* words :
+       {"authentication failed", "no password supplied", "pg_hba.conf", "does not exist",
+        "invalid URI", "invalid connection option", "permission denied"}) {
+    if (absl::StrContains(message, "onnection") && absl::StrContains(message, words)) return true;
+  }
+  return false;
+}
+
 absl::StatusCode CodeOf(const soci::soci_error& error) {
   if (const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error)) {
     return CodeOfSqlite(sqlite->result());
   }
   const std::string message = error.get_error_message();
+  if (IsRefusedByServer(message)) return absl::StatusCode::kPermissionDenied;
   if (absl::StrContains(message, "No space left on device")) {
     return absl::StatusCode::kResourceExhausted;
   }
@@ -78,6 +95,11 @@ absl::string_view Hint(absl::StatusCode code, Kind kind) {
       return " (the file is damaged or no record store)";
     case absl::StatusCode::kNotFound:
       return " (does the folder exist, and may it be written?)";
+    case absl::StatusCode::kPermissionDenied:
+      return kind == Kind::kSqlite
+                 ? " (may the file and its folder be written?)"
+                 : " (host, database and user are in the URL, the password in PGPASSWORD or "
+                   "~/.pgpass)";
     default:
       return "";
   }
@@ -108,13 +130,48 @@ absl::Status StatusOf(const soci::soci_error& error, const StoreLocation& locati
                                          Hint(code, location.kind)));
 }
 
+// Whether a store can only be looked at: write-ahead logging makes files beside it.
+bool IsReadOnly(const std::string& path) {
+  if (access(path.c_str(), F_OK) != 0) return false;
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  return access(path.c_str(), W_OK) != 0 ||
+         access(folder.empty() ? "." : folder.c_str(), W_OK) != 0;
+}
+
+// An SQLite URI of a file that nobody changes: it takes neither locks nor files beside it. With a
+// log beside it the file alone is not all, and SQLite has to try with that.
+std::string ReadOnlyUri(const std::string& path) {
+  struct stat log = {};
+  const bool has_log = stat(absl::StrCat(path, "-wal").c_str(), &log) == 0 && log.st_size > 0;
+  return absl::StrCat(
+      "file:", absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}}),
+      has_log ? "?mode=ro" : "?immutable=1");
+}
+
 // SOCI's connection texts hold values with spaces in double quotes and know no escape.
 absl::StatusOr<std::string> SqliteConnection(const std::string& path) {
   if (absl::StrContains(path, '"')) {
     return absl::InvalidArgumentError(
         absl::StrCat("record store: the path ", path, " must not hold a double quote"));
   }
+  if (IsReadOnly(path)) return absl::StrCat("dbname=\"", ReadOnlyUri(path), "\" readonly=true");
   return absl::StrCat("dbname=\"", path, "\"");
+}
+
+// %70 is p, in URLs.
+std::string PercentDecoded(absl::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() &&
+        absl::ascii_isxdigit(static_cast<unsigned char>(text[i + 1])) &&
+        absl::ascii_isxdigit(static_cast<unsigned char>(text[i + 2]))) {
+      decoded += absl::HexStringToBytes(text.substr(i + 1, 2));
+      i += 2;
+    } else {
+      decoded += text[i];
+    }
+  }
+  return decoded;
 }
 
 absl::Status RefusePassword(const std::string& url) {
@@ -122,7 +179,9 @@ absl::Status RefusePassword(const std::string& url) {
   const std::string authority = url.substr(start, url.find_first_of("/?", start) - start);
   const size_t at = authority.rfind('@');
   const bool in_user = at != std::string::npos && absl::StrContains(authority.substr(0, at), ':');
-  if (!in_user && !absl::StrContains(url, "password=")) return absl::OkStatus();
+  if (!in_user && !absl::StrContains(absl::AsciiStrToLower(PercentDecoded(url)), "password=")) {
+    return absl::OkStatus();
+  }
   return absl::InvalidArgumentError(
       "record store: a password does not belong into the URL, where other users and logs see it; "
       "set PGPASSWORD or use ~/.pgpass");
@@ -173,6 +232,7 @@ void StoreSession::OpenOrThrow() {
   const std::string connection = SqliteConnection(location_.target).value();
   session_ = std::make_unique<soci::session>(soci::sqlite3, connection);
   *session_ << absl::StrCat("PRAGMA busy_timeout = ", busy_timeout_ms_);
+  if (absl::StrContains(connection, "\" readonly=true")) return;
   // Every commit is on the disk before it is acknowledged.
   *session_ << "PRAGMA synchronous = FULL";
   // Changing to write-ahead logging needs the file alone for a moment and does not wait for it.

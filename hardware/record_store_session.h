@@ -35,7 +35,8 @@ absl::StatusOr<StoreLocation> ParseStoreUrl(const std::string& url);
 class StoreSession {
  public:
   // Connects (makes an SQLite file that is missing) and prepares the connection: for SQLite
-  // write-ahead logging, full synchronisation and a wait for other writers.
+  // write-ahead logging, full synchronisation and a wait for other writers. A file that must not be
+  // written, or whose folder must not, is opened for reading.
   static absl::StatusOr<std::unique_ptr<StoreSession>> Connect(StoreLocation location,
                                                                int64_t busy_timeout_ms);
   ~StoreSession();

@@ -15,32 +15,49 @@ absl::Status NoRun(const std::string& url, const std::string& run_id) {
   return absl::NotFoundError(absl::StrCat("record store ", url, " has no run ", run_id));
 }
 
+// How to go on after damage.
+constexpr char kAdvice[] =
+    "; `autotune records verify` names all that is damaged, `autotune records prune --run` takes a "
+    "run out";
+
 bool RunExists(soci::session& sql, const std::string& run_id) {
   int count = 0;
   sql << "SELECT COUNT(*) FROM runs WHERE id = :id", soci::use(run_id), soci::into(count);
   return count > 0;
 }
 
-// Runs that `where` (SQL after FROM runs) selects.
-std::vector<RunRecord> ReadRuns(soci::session& sql, const std::string& where) {
+// The runs that `where` (SQL after FROM runs) selects; DataLoss if one is damaged.
+absl::StatusOr<std::vector<RunRecord>> CheckedRuns(soci::session& sql, const std::string& url,
+                                                   const std::string& where) {
   std::vector<RunRecord> runs;
-  RunRecord run;
-  long long seed = 0, started = 0, finished = 0;
-  soci::indicator has_finished = soci::i_null;
-  soci::statement select =
-      (sql.prepare << "SELECT id, program, options, seed, started, finished, outcome FROM runs "
-                   << where,
-       soci::into(run.id), soci::into(run.program), soci::into(run.options_json), soci::into(seed),
-       soci::into(started), soci::into(finished, has_finished), soci::into(run.outcome));
-  select.execute();
-  while (select.fetch()) {
-    run.seed = static_cast<uint64_t>(seed);
-    run.started_unix_micros = started;
-    run.finished_unix_micros = std::nullopt;
-    if (has_finished == soci::i_ok) run.finished_unix_micros = finished;
-    runs.push_back(run);
+  for (StoredRun& stored : ReadRuns(sql, where)) {
+    if (stored.IsDamaged()) {
+      return absl::DataLossError(absl::StrCat("record store ", url, ": run ", stored.run.id,
+                                              " is damaged: its checksum is wrong", kAdvice));
+    }
+    runs.push_back(std::move(stored.run));
   }
   return runs;
+}
+
+void StoreRunChecksum(soci::session& sql, const std::string& run_id) {
+  for (const StoredRun& stored : ReadRuns(sql, absl::StrCat("WHERE id = ", Quoted(run_id)))) {
+    const long long checksum = RunChecksum(stored.run);
+    sql << "UPDATE runs SET checksum = :checksum WHERE id = :id", soci::use(checksum),
+        soci::use(run_id);
+  }
+}
+
+// The record of a row, if it is what was stored.
+absl::StatusOr<CandidateRecord> CheckedCandidate(const StoredCandidateRow& stored,
+                                                 const ContextMap& contexts) {
+  const auto context = contexts.find(stored.row.context);
+  if (context == contexts.end()) return absl::DataLossError("its context is lost or damaged");
+  absl::StatusOr<CandidateRecord> record = CandidateFromRow(stored.row, context->second);
+  if (record.ok() && stored.row.Checksum() != stored.checksum) {
+    return absl::DataLossError("its checksum is wrong");
+  }
+  return record;
 }
 
 void SaveCheckpoint(soci::session& sql, const std::string& run_id, const std::string& checkpoint) {
@@ -64,10 +81,11 @@ absl::Status SqlRecordStore::BeginRun(const RunRecord& run) {
     const long long seed = static_cast<int64_t>(run.seed), started = run.started_unix_micros;
     const long long finished = run.finished_unix_micros.value_or(0);
     soci::indicator has_finished = run.finished_unix_micros.has_value() ? soci::i_ok : soci::i_null;
-    sql << "INSERT INTO runs (id, program, options, seed, started, finished, outcome)"
-           " VALUES (:id, :program, :options, :seed, :started, :finished, :outcome)",
+    const long long checksum = RunChecksum(run);
+    sql << "INSERT INTO runs (id, program, options, seed, started, finished, outcome, checksum)"
+           " VALUES (:id, :program, :options, :seed, :started, :finished, :outcome, :checksum)",
         soci::use(id), soci::use(program), soci::use(options), soci::use(seed), soci::use(started),
-        soci::use(finished, has_finished), soci::use(outcome);
+        soci::use(finished, has_finished), soci::use(outcome), soci::use(checksum);
     return absl::OkStatus();
   });
 }
@@ -80,26 +98,27 @@ absl::Status SqlRecordStore::FinishRun(const std::string& run_id, int64_t finish
     const std::string clean = CleanText(outcome);
     sql << "UPDATE runs SET finished = :finished, outcome = :outcome WHERE id = :id",
         soci::use(finished), soci::use(clean), soci::use(run_id);
+    StoreRunChecksum(sql, run_id);
     return absl::OkStatus();
   });
 }
 
 absl::StatusOr<RunRecord> SqlRecordStore::GetRun(const std::string& run_id) {
-  std::vector<RunRecord> runs;
+  absl::StatusOr<std::vector<RunRecord>> runs = absl::UnknownError("not read");
   absl::Status status = session_->Read([&](soci::session& sql) {
-    runs = ReadRuns(sql, absl::StrCat("WHERE id = ", Quoted(CleanText(run_id))));
-    return absl::OkStatus();
+    runs = CheckedRuns(sql, url(), absl::StrCat("WHERE id = ", Quoted(CleanText(run_id))));
+    return runs.status();
   });
   if (!status.ok()) return status;
-  if (runs.empty()) return NoRun(url(), run_id);
-  return runs[0];
+  if (runs->empty()) return NoRun(url(), run_id);
+  return runs->front();
 }
 
 absl::StatusOr<std::vector<RunRecord>> SqlRecordStore::ListRuns() {
-  std::vector<RunRecord> runs;
+  absl::StatusOr<std::vector<RunRecord>> runs = absl::UnknownError("not read");
   absl::Status status = session_->Read([&](soci::session& sql) {
-    runs = ReadRuns(sql, "ORDER BY started, id");
-    return absl::OkStatus();
+    runs = CheckedRuns(sql, url(), "ORDER BY started, id");
+    return runs.status();
   });
   if (!status.ok()) return status;
   return runs;
@@ -206,17 +225,13 @@ absl::StatusOr<std::vector<CandidateRecord>> SqlRecordStore::RunCandidates(
     absl::Status first_error;
     ForEachCandidate(sql, absl::StrCat("run = ", Quoted(CleanText(run_id))), "sequence",
                      [&](const StoredCandidateRow& stored) {
-                       const auto context = contexts.find(stored.row.context);
-                       absl::StatusOr<CandidateRecord> record =
-                           context == contexts.end()
-                               ? absl::DataLossError("its context is not stored")
-                               : CandidateFromRow(stored.row, context->second);
+                       absl::StatusOr<CandidateRecord> record = CheckedCandidate(stored, contexts);
                        if (record.ok()) {
                          records.push_back(*std::move(record));
                        } else if (first_error.ok()) {
                          first_error = absl::DataLossError(absl::StrCat(
                              "record store ", url(), ": candidate ", stored.row.sequence,
-                             " of run ", run_id, ": ", record.status().message()));
+                             " of run ", run_id, ": ", record.status().message(), kAdvice));
                        }
                      });
     return first_error;

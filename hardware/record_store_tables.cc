@@ -1,6 +1,8 @@
 #include "hardware/record_store_tables.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -83,7 +85,30 @@ std::string Quoted(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
 }
 
-ContextMap ReadContexts(soci::session& sql) {
+std::vector<StoredRun> ReadRuns(soci::session& sql, const std::string& where) {
+  std::vector<StoredRun> runs;
+  RunRecord run;
+  long long seed = 0, started = 0, finished = 0, checksum = 0;
+  soci::indicator has_finished = soci::i_null;
+  soci::statement select =
+      (sql.prepare << "SELECT id, program, options, seed, started, finished, outcome, checksum "
+                      "FROM runs "
+                   << where,
+       soci::into(run.id), soci::into(run.program), soci::into(run.options_json), soci::into(seed),
+       soci::into(started), soci::into(finished, has_finished), soci::into(run.outcome),
+       soci::into(checksum));
+  select.execute();
+  while (select.fetch()) {
+    run.seed = static_cast<uint64_t>(seed);
+    run.started_unix_micros = started;
+    run.finished_unix_micros = std::nullopt;
+    if (has_finished == soci::i_ok) run.finished_unix_micros = finished;
+    runs.push_back({run, checksum});
+  }
+  return runs;
+}
+
+ContextMap ReadContexts(soci::session& sql, std::vector<int64_t>* damaged) {
   ContextMap contexts;
   long long id = 0;
   std::string device, backend, versions, flags, source;
@@ -93,8 +118,14 @@ ContextMap ReadContexts(soci::session& sql) {
        soci::into(flags), soci::into(source));
   select.execute();
   while (select.fetch()) {
-    contexts[id] = {device, backend, versions, flags,
-                    TimeSourceFromName(source).value_or(TimeSource::kHardware)};
+    const std::optional<TimeSource> known = TimeSourceFromName(source);
+    MeasurementContext context = {device, backend, versions, flags,
+                                  known.value_or(TimeSource::kHardware)};
+    if (known.has_value() && ContextId(context) == id) {
+      contexts[id] = std::move(context);
+    } else if (damaged != nullptr) {
+      damaged->push_back(id);
+    }
   }
   return contexts;
 }

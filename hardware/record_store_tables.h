@@ -26,9 +26,19 @@ struct StoredCandidateRow {
   int64_t checksum = 0;
 };
 
+// A row of `runs` with its stored checksum.
+struct StoredRun {
+  RunRecord run;
+  int64_t checksum = 0;
+  bool IsDamaged() const { return RunChecksum(run) != checksum; }
+};
+// The runs that `where` (SQL after FROM runs) selects.
+std::vector<StoredRun> ReadRuns(soci::session& sql, const std::string& where);
+
 // Contexts by id.
 using ContextMap = std::map<int64_t, MeasurementContext>;
-ContextMap ReadContexts(soci::session& sql);
+// All that fit their number; the numbers of the others go to `damaged`, which may be null.
+ContextMap ReadContexts(soci::session& sql, std::vector<int64_t>* damaged = nullptr);
 // Inserts those that are not there.
 void InsertContexts(soci::session& sql, const std::vector<MeasurementContext>& contexts);
 

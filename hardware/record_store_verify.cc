@@ -1,3 +1,4 @@
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,55 @@ std::vector<std::string> DamagedCheckpoints(soci::session& sql) {
   return damaged;
 }
 
+// Returns the ids of all runs.
+std::set<std::string> VerifyRuns(soci::session& sql, std::vector<DamagedRecord>& damaged) {
+  std::set<std::string> ids;
+  for (const StoredRun& stored : ReadRuns(sql, "ORDER BY started, id")) {
+    ids.insert(stored.run.id);
+    if (!stored.IsDamaged()) continue;
+    damaged.push_back({absl::StrCat("run ", stored.run.id), "its checksum is wrong"});
+  }
+  return ids;
+}
+
+// What is wrong with a candidate; empty if nothing is.
+std::string WrongWith(const StoredCandidateRow& stored, const std::set<std::string>& runs,
+                      const ContextMap& contexts) {
+  const auto context = contexts.find(stored.row.context);
+  if (stored.row.Checksum() != stored.checksum) return "its checksum is wrong";
+  if (!runs.contains(stored.row.run)) return "its run is not stored";
+  if (context == contexts.end()) return "its context is lost or damaged";
+  return std::string(CandidateFromRow(stored.row, context->second).status().message());
+}
+
+void VerifyCandidates(soci::session& sql, const std::set<std::string>& runs,
+                      std::vector<DamagedRecord>& damaged) {
+  std::vector<int64_t> damaged_contexts;
+  const ContextMap contexts = ReadContexts(sql, &damaged_contexts);
+  for (const int64_t id : damaged_contexts) {
+    damaged.push_back({absl::StrCat("context ", id), "its content does not fit its number"});
+  }
+  ForEachCandidate(sql, "1 = 1", "run, sequence", [&](const StoredCandidateRow& stored) {
+    std::string what = WrongWith(stored, runs, contexts);
+    if (what.empty()) return;
+    damaged.push_back({absl::StrCat("candidate ", stored.row.sequence, " of run ", stored.row.run),
+                       std::move(what)});
+  });
+}
+
+void VerifyKernels(soci::session& sql, std::vector<DamagedRecord>& damaged) {
+  ForEachKernel(sql, [&](const KernelRow& row) {
+    const std::string where = absl::StrCat("kernel ", row.name);
+    if (TextChecksum({row.name, row.kernel}) != row.checksum) {
+      damaged.push_back({where, "its checksum is wrong"});
+    } else if (auto kernel = KernelFromText(row.name, row.kernel); !kernel.ok()) {
+      damaged.push_back({where, std::string(kernel.status().message())});
+    } else if (static_cast<int64_t>(kernel->fingerprint) != row.fingerprint) {
+      damaged.push_back({where, "its fingerprint is that of another kernel"});
+    }
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<DamagedRecord>> SqlRecordStore::Verify() {
@@ -38,34 +88,11 @@ absl::StatusOr<std::vector<DamagedRecord>> SqlRecordStore::Verify() {
         if (line != "ok") damaged.push_back({"the database file", line});
       }
     }
-    const ContextMap contexts = ReadContexts(sql);
-    for (const auto& [id, context] : contexts) {
-      if (ContextId(context) == id) continue;
-      damaged.push_back({absl::StrCat("context ", id), "its content does not fit its number"});
-    }
-    ForEachCandidate(sql, "1 = 1", "run, sequence", [&](const StoredCandidateRow& stored) {
-      const std::string where =
-          absl::StrCat("candidate ", stored.row.sequence, " of run ", stored.row.run);
-      const auto context = contexts.find(stored.row.context);
-      if (stored.row.Checksum() != stored.checksum) {
-        damaged.push_back({where, "its checksum is wrong"});
-      } else if (context == contexts.end()) {
-        damaged.push_back({where, "its context is not stored"});
-      } else if (auto record = CandidateFromRow(stored.row, context->second); !record.ok()) {
-        damaged.push_back({where, std::string(record.status().message())});
-      }
-    });
+    VerifyCandidates(sql, VerifyRuns(sql, damaged), damaged);
     for (const std::string& run : DamagedCheckpoints(sql)) {
       damaged.push_back({absl::StrCat("checkpoint of run ", run), "its checksum is wrong"});
     }
-    ForEachKernel(sql, [&](const KernelRow& row) {
-      const std::string where = absl::StrCat("kernel ", row.name);
-      if (TextChecksum({row.name, row.kernel}) != row.checksum) {
-        damaged.push_back({where, "its checksum is wrong"});
-      } else if (auto kernel = KernelFromText(row.name, row.kernel); !kernel.ok()) {
-        damaged.push_back({where, std::string(kernel.status().message())});
-      }
-    });
+    VerifyKernels(sql, damaged);
     return absl::OkStatus();
   });
   if (!status.ok() && !absl::IsDataLoss(status)) return status;

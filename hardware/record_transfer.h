@@ -13,7 +13,7 @@
 
 namespace autotune {
 
-// What an import added.
+// What an import added; what the store had before does not count.
 struct ImportCounts {
   int64_t runs = 0;
   int64_t kernels = 0;
@@ -47,7 +47,8 @@ absl::StatusOr<ImportCounts> ImportCsv(RecordStore& store, absl::string_view tex
                                        const std::string& name);
 
 // Adds a recording as a finished run named `run_id`: every recorded configuration is a measured
-// candidate, all at the time `unix_micros`. AlreadyExists if the store has that run.
+// candidate, all at the time `unix_micros`. Where the store has that run, which an interrupted
+// import left, it adds what is missing.
 absl::StatusOr<ImportCounts> ImportRecording(RecordStore& store, const Recording& recording,
                                              const std::string& run_id, int64_t unix_micros);
 

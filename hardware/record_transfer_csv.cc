@@ -12,13 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "hardware/record_importer.h"
 #include "hardware/record_store_rows.h"
 #include "hardware/record_transfer.h"
 
 namespace autotune {
 namespace {
-
-constexpr size_t kBatchRecords = 1000;
 
 // The columns, in order. Those from "program" on are of the run, and filled in its first row only.
 constexpr const char* kColumns[] = {"run",
@@ -51,11 +51,26 @@ constexpr const char* kColumns[] = {"run",
                                     "outcome"};
 constexpr size_t kRunColumns = 6;
 
+// Spreadsheets put it before UTF-8.
+constexpr absl::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 std::string Header() { return absl::StrCat(absl::StrJoin(kColumns, ","), "\n"); }
 
 std::string Field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+// A spreadsheet takes a text that begins so for a formula and runs it; names and messages come from
+// programs. An apostrophe makes a text of it, also of one that begins with an apostrophe itself.
+std::string Guarded(const std::string& text) {
+  const bool risky = !text.empty() && absl::StrContains("=+-@\t\r'", text.substr(0, 1));
+  return risky ? absl::StrCat("'", text) : text;
+}
+
+// The inverse of Guarded.
+std::string Unguarded(const std::string& text) {
+  return absl::StartsWith(text, "'") ? text.substr(1) : text;
 }
 
 std::vector<std::string> CandidateFields(const CandidateRecord& record) {
@@ -65,37 +80,37 @@ std::vector<std::string> CandidateFields(const CandidateRecord& record) {
   if (record.measurement.has_value() && record.measurement->ok()) {
     median = DoubleToText(record.measurement->MedianSeconds());
   }
-  return {row.run,
+  return {Guarded(row.run),
           absl::StrCat(row.sequence),
-          row.kernel_name,
+          Guarded(row.kernel_name),
           absl::StrCat(absl::Hex(record.kernel_fingerprint, absl::kZeroPad16)),
-          context.device,
-          context.backend,
-          context.versions,
-          context.flags,
+          Guarded(context.device),
+          Guarded(context.backend),
+          Guarded(context.versions),
+          Guarded(context.flags),
           std::string(TimeSourceName(context.source)),
           row.config,
           row.fate,
           median,
           absl::StrReplaceAll(row.samples, {{",", " "}}),
           row.failure,
-          row.message,
+          Guarded(row.message),
           row.compile_seconds,
           absl::StrCat(row.recorded),
           row.derived,
           row.compiler_estimate,
-          row.method,
+          Guarded(row.method),
           row.is_default ? "1" : "0",
           row.predictions};
 }
 
 std::vector<std::string> RunFields(const RunRecord& run) {
-  return {run.program,
-          run.options_json,
+  return {Guarded(run.program),
+          Guarded(run.options_json),
           absl::StrCat(run.seed),
           absl::StrCat(run.started_unix_micros),
           run.finished_unix_micros.has_value() ? absl::StrCat(*run.finished_unix_micros) : "",
-          run.outcome};
+          Guarded(run.outcome)};
 }
 
 void AppendLine(std::vector<std::string> fields, std::string* csv) {
@@ -140,6 +155,8 @@ class Fields {
   }
 
   const std::string& Text(const char* column) const { return values_.at(column); }
+  // A text that may be anything.
+  std::string FreeText(const char* column) const { return Unguarded(Text(column)); }
 
   int64_t Number(const char* column) {
     int64_t value = 0;
@@ -176,24 +193,24 @@ class Fields {
 
 absl::StatusOr<CandidateRecord> CandidateOf(Fields& fields) {
   CandidateRow row;
-  row.run = fields.Text("run");
+  row.run = fields.FreeText("run");
   row.sequence = fields.Number("sequence");
   row.kernel = static_cast<int64_t>(fields.Hexadecimal("fingerprint"));
-  row.kernel_name = fields.Text("kernel");
+  row.kernel_name = fields.FreeText("kernel");
   row.config = fields.Text("config");
   row.derived = fields.Text("derived");
   row.fate = fields.Text("fate");
   row.samples = absl::StrReplaceAll(fields.Text("samples"), {{" ", ","}});
   row.failure = fields.Text("failure");
-  row.message = fields.Text("message");
+  row.message = fields.FreeText("message");
   row.compile_seconds = fields.Text("compile_seconds");
   row.compiler_estimate = fields.Text("compiler_estimate_seconds");
   row.predictions = fields.Text("predictions");
   row.recorded = fields.Number("unix_micros");
-  row.method = fields.Text("method");
+  row.method = fields.FreeText("method");
   row.is_default = fields.Number("is_default") != 0;
-  const MeasurementContext context = {fields.Text("device"), fields.Text("backend"),
-                                      fields.Text("versions"), fields.Text("flags"),
+  const MeasurementContext context = {fields.FreeText("device"), fields.FreeText("backend"),
+                                      fields.FreeText("versions"), fields.FreeText("flags"),
                                       fields.Source("source")};
   if (!fields.status().ok()) return fields.status();
   return CandidateFromRow(row, context);
@@ -201,64 +218,35 @@ absl::StatusOr<CandidateRecord> CandidateOf(Fields& fields) {
 
 absl::StatusOr<RunRecord> RunOf(Fields& fields) {
   RunRecord run;
-  run.id = fields.Text("run");
-  run.program = fields.Text("program");
-  run.options_json = fields.Text("options");
+  run.id = fields.FreeText("run");
+  run.program = fields.FreeText("program");
+  run.options_json = fields.FreeText("options");
   run.seed = fields.Unsigned("seed");
   run.started_unix_micros = fields.Number("started_unix_micros");
   if (!fields.Text("finished_unix_micros").empty()) {
     run.finished_unix_micros = fields.Number("finished_unix_micros");
   }
-  run.outcome = fields.Text("outcome");
+  run.outcome = fields.FreeText("outcome");
   if (!fields.status().ok()) return fields.status();
   return run;
 }
 
-// Adds rows in batches, since a transaction for every record would be slow.
-class CsvImporter {
- public:
-  explicit CsvImporter(RecordStore& store) : store_(store) {}
-
-  absl::Status Add(const std::vector<std::string>& values) {
-    if (values.size() != std::size(kColumns)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("it has ", values.size(), " fields, not ", std::size(kColumns)));
-    }
-    Fields fields(values);
-    if (runs_.insert(fields.Text("run")).second) {
-      if (absl::Status status = AddRun(fields); !status.ok()) return status;
-    }
-    absl::StatusOr<CandidateRecord> record = CandidateOf(fields);
-    if (!record.ok()) return absl::InvalidArgumentError(record.status().message());
-    candidates_.push_back(*std::move(record));
-    ++counts_.candidates;
-    return candidates_.size() < kBatchRecords ? absl::OkStatus() : Flush();
+absl::Status AddRow(const std::vector<std::string>& values, std::set<std::string>& runs,
+                    RecordImporter& importer) {
+  if (values.size() != std::size(kColumns)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("it has ", values.size(), " fields, not ", std::size(kColumns)));
   }
-
-  absl::Status Flush() {
-    absl::Status status = store_.Append(candidates_);
-    candidates_.clear();
-    return status;
-  }
-
-  const ImportCounts& counts() const { return counts_; }
-
- private:
-  absl::Status AddRun(Fields& fields) {
+  Fields fields(values);
+  if (runs.insert(fields.Text("run")).second) {
     const absl::StatusOr<RunRecord> run = RunOf(fields);
     if (!run.ok()) return run.status();
-    absl::Status status = Flush();
-    if (status.ok()) status = store_.BeginRun(*run);
-    if (absl::IsAlreadyExists(status)) return absl::OkStatus();
-    if (status.ok()) ++counts_.runs;
-    return status;
+    if (absl::Status status = importer.AddRun(*run); !status.ok()) return status;
   }
-
-  RecordStore& store_;
-  std::set<std::string> runs_;
-  std::vector<CandidateRecord> candidates_;
-  ImportCounts counts_;
-};
+  absl::StatusOr<CandidateRecord> record = CandidateOf(fields);
+  if (!record.ok()) return absl::InvalidArgumentError(record.status().message());
+  return importer.AddCandidate(*std::move(record));
+}
 
 }  // namespace
 
@@ -281,21 +269,24 @@ absl::StatusOr<std::string> ExportCsv(RecordStore& store) {
 }
 
 bool LooksLikeRecordCsv(absl::string_view text) {
+  absl::ConsumePrefix(&text, kByteOrderMark);
   return absl::StartsWith(text, "run,sequence,kernel,fingerprint,");
 }
 
 absl::StatusOr<ImportCounts> ImportCsv(RecordStore& store, absl::string_view text,
                                        const std::string& name) {
   std::vector<std::string> fields;
+  absl::ConsumePrefix(&text, kByteOrderMark);
   TakeRecord(text, &fields);
   if (absl::StrCat(absl::StrJoin(fields, ","), "\n") != Header()) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ":1: not the columns that `records export --to csv` writes"));
   }
-  CsvImporter importer(store);
+  RecordImporter importer(store);
+  std::set<std::string> runs;
   for (int64_t number = 2; !text.empty(); ++number) {
     absl::Status status = TakeRecord(text, &fields)
-                              ? importer.Add(fields)
+                              ? AddRow(fields, runs, importer)
                               : absl::InvalidArgumentError("a quoted field has no end");
     if (!status.ok()) {
       return absl::Status(status.code(), absl::StrCat(name, ": record ", number, ": ",

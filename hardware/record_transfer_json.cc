@@ -1,6 +1,6 @@
 #include "hardware/record_transfer_json.h"
 
-#include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "hardware/possible_time.h"
 #include "hardware/record_store_rows.h"
 #include "hardware/recording_forms.h"
 #include "nlohmann/json.hpp"
@@ -34,8 +35,13 @@ class MemberReader {
 
   int64_t Integer(const char* name) {
     const json* member = Find(name);
-    if (member != nullptr && member->is_number_integer()) return member->get<int64_t>();
-    Fail(name, "an integer");
+    // A number beyond would wrap around.
+    constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
+    if (member != nullptr && member->is_number_integer() &&
+        !(member->is_number_unsigned() && member->get<uint64_t>() > kLargest)) {
+      return member->get<int64_t>();
+    }
+    Fail(name, "an integer of 64 bits");
     return 0;
   }
 
@@ -53,10 +59,8 @@ class MemberReader {
   std::optional<double> OptionalNumber(const char* name) {
     const json* member = Find(name);
     if (member == nullptr) return std::nullopt;
-    if (member->is_number() && std::isfinite(member->get<double>()) && member->get<double>() >= 0) {
-      return member->get<double>();
-    }
-    Fail(name, "a number of at least 0");
+    if (member->is_number() && IsPossibleCost(member->get<double>())) return member->get<double>();
+    Fail(name, absl::StrCat("a number from 0 to ", kLongestSeconds));
     return 0;
   }
 
@@ -102,9 +106,7 @@ std::optional<std::vector<double>> SecondsFromJson(const json& list) {
   std::vector<double> seconds;
   if (!list.is_array() || list.empty()) return std::nullopt;
   for (const json& value : list) {
-    if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() <= 0) {
-      return std::nullopt;
-    }
+    if (!value.is_number() || !IsPossibleTime(value.get<double>())) return std::nullopt;
     seconds.push_back(value.get<double>());
   }
   return seconds;
@@ -116,7 +118,8 @@ absl::StatusOr<Measurement> MeasurementFromJson(const json& object, TimeSource s
   if (const json* list = reader.Find("seconds"); list != nullptr) {
     std::optional<std::vector<double>> seconds = SecondsFromJson(*list);
     if (!seconds.has_value()) {
-      reader.Fail("seconds", "a list of positive numbers");
+      reader.Fail("seconds", absl::StrCat("a list of numbers from ", kShortestSeconds, " to ",
+                                          kLongestSeconds));
       return reader.status();
     }
     measurement = Measurement::FromSamples(*std::move(seconds), source);

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "hardware/record_importer.h"
 #include "hardware/record_transfer.h"
 
 namespace autotune {
@@ -54,17 +55,23 @@ bool ToRecordedConfig(const CandidateRecord& record, const MeasurementContext& c
 absl::StatusOr<ImportCounts> ImportRecording(RecordStore& store, const Recording& recording,
                                              const std::string& run_id, int64_t unix_micros) {
   const RecordingOrigin& origin = recording.origin();
-  absl::Status status = store.BeginRun({.id = run_id,
-                                        .program = "recording",
-                                        .options_json = "{}",
-                                        .started_unix_micros = unix_micros,
-                                        .finished_unix_micros = unix_micros,
-                                        .outcome = "done"});
-  if (!status.ok()) return status;
-  std::vector<Kernel> kernels;
+  RecordImporter importer(store);
+  // One that was interrupted goes on with the time that it had.
+  const absl::StatusOr<RunRecord> known = store.GetRun(run_id);
+  if (known.ok()) {
+    unix_micros = known->started_unix_micros;
+  } else if (!absl::IsNotFound(known.status())) {
+    return known.status();
+  }
+  absl::Status status = importer.AddRun({.id = run_id,
+                                         .program = "recording",
+                                         .options_json = "{}",
+                                         .started_unix_micros = unix_micros,
+                                         .finished_unix_micros = unix_micros,
+                                         .outcome = "done"});
   std::vector<CandidateRecord> records;
   for (const RecordedKernel& kernel : recording.kernels()) {
-    kernels.push_back(kernel.kernel());
+    if (status.ok()) status = importer.AddKernel(kernel.kernel());
     CandidateRecord form;
     form.run_id = run_id;
     form.kernel_fingerprint = kernel.kernel().fingerprint;
@@ -74,11 +81,12 @@ absl::StatusOr<ImportCounts> ImportRecording(RecordStore& store, const Recording
     form.unix_micros = unix_micros;
     for (const RecordedConfig& config : kernel.configs()) AddRecords(config, form, &records);
   }
-  status = store.PutKernels(kernels);
-  if (status.ok()) status = store.Append(records);
+  for (CandidateRecord& record : records) {
+    if (status.ok()) status = importer.AddCandidate(std::move(record));
+  }
+  if (status.ok()) status = importer.Flush();
   if (!status.ok()) return status;
-  return ImportCounts{1, static_cast<int64_t>(kernels.size()),
-                      static_cast<int64_t>(records.size())};
+  return importer.counts();
 }
 
 absl::StatusOr<Recording> ExportRecording(RecordStore& store, const MeasurementContext& context) {

@@ -1,9 +1,9 @@
 // Values of a recording as messages of proto/recording.proto and back.
 
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hardware/possible_time.h"
 #include "hardware/recording_forms.h"
 #include "hlo/module.h"
 
@@ -64,7 +64,7 @@ absl::StatusOr<Config> ConfigFromProto(const proto::ConfigRecord& record) {
 }
 
 absl::Status CheckSeconds(double seconds, absl::string_view what) {
-  if (std::isfinite(seconds) && seconds >= 0) return absl::OkStatus();
+  if (IsPossibleCost(seconds)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(what, " of ", seconds, " s"));
 }
 
@@ -169,7 +169,7 @@ absl::StatusOr<RecordedConfig> RecordedConfigFromProto(const proto::ConfigRecord
   if (!config.ok()) return config.status();
   RecordedConfig recorded{*std::move(config)};
   for (const double seconds : record.seconds()) {
-    if (!std::isfinite(seconds) || seconds <= 0) {
+    if (!IsPossibleTime(seconds)) {
       return absl::InvalidArgumentError(absl::StrCat("a time of ", seconds, " s"));
     }
     recorded.seconds.push_back(seconds);

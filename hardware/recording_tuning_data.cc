@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "hardware/possible_time.h"
 #include "hardware/recording_forms.h"
 #include "hlo/module.h"
 #include "hlo/proto_bytes.h"
@@ -87,7 +88,7 @@ absl::StatusOr<RecordedConfig> ReadRun(const proto::ConfigProfile& run, int64_t 
   if (run.error()) {
     recorded.failures.push_back(
         {FailureKind::kRecordedFailure, "the recording marks this run as failed"});
-  } else if (nanoseconds <= 0) {
+  } else if (nanoseconds <= 0 || !IsPossibleTime(static_cast<double>(nanoseconds) / 1e9)) {
     recorded.failures.push_back(
         {FailureKind::kRecordedFailure, "the recording holds no time for this run"});
   } else {

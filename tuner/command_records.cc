@@ -157,10 +157,11 @@ int RunRecords(const RecordsOptions& options, Action action, CommandContext& con
   absl::StatusOr<std::unique_ptr<RecordStore>> store =
       action == ImportRecords || action == MergeRecords ? Open(options.store)
                                                         : OpenExistingStore(options.store);
-  if (!store.ok()) return context.Fail(store.status());
-  const absl::Status status = action(**store, options, context.out);
+  const absl::Status status = store.ok() ? action(**store, options, context.out) : store.status();
   context.out.flush();
-  return status.ok() ? kExitDone : context.Fail(status);
+  if (status.ok()) return kExitDone;
+  // A damaged store is bad input, whether it was found at once or on the way.
+  return context.Fail(absl::IsDataLoss(status) ? WithExitCode(kExitBadInput, status) : status);
 }
 
 void AddExportOptions(CLI::App& command, RecordsOptions& options) {

@@ -63,10 +63,23 @@ absl::StatusOr<ImportCounts> AddRecording(RecordStore& store, const std::string&
   if (!recording.ok()) return WithExitCode(kExitBadInput, recording.status());
   const std::string id =
       absl::StrCat("import-", FingerprintText(Fingerprinter().AddText(content).Get()));
-  absl::StatusOr<ImportCounts> counts =
-      ImportRecording(store, *recording, id, absl::ToUnixMicros(absl::Now()));
-  if (absl::IsAlreadyExists(counts.status())) return ImportCounts();
-  return counts;
+  return ImportRecording(store, *recording, id, absl::ToUnixMicros(absl::Now()));
+}
+
+// Adds a file of text: CSV, or JSON lines.
+absl::StatusOr<ImportCounts> AddText(RecordStore& store, const std::string& content,
+                                     const std::string& path) {
+  if (LooksLikeRecordCsv(content)) return ImportCsv(store, content, path);
+  constexpr absl::string_view kBeforeAnObject = "\xEF\xBB\xBF \t\r\n";
+  const size_t first = content.find_first_not_of(kBeforeAnObject.data());
+  if (first == std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": the file is empty"));
+  }
+  if (content[first] == '{') return ImportJsonLines(store, content, path);
+  return absl::InvalidArgumentError(
+      absl::StrCat(path,
+                   ": none of what records are imported from: JSON lines or CSV of `records "
+                   "export`, a recording, TpuGraphs' TuningData, .npz"));
 }
 
 absl::StatusOr<ImportCounts> AddFile(RecordStore& store, const std::string& path) {
@@ -75,9 +88,7 @@ absl::StatusOr<ImportCounts> AddFile(RecordStore& store, const std::string& path
   if (LooksLikeNpz(*content) || Recording::LooksLikeRecording(*content)) {
     return AddRecording(store, *content, path);
   }
-  absl::StatusOr<ImportCounts> counts = LooksLikeRecordCsv(*content)
-                                            ? ImportCsv(store, *content, path)
-                                            : ImportJsonLines(store, *content, path);
+  absl::StatusOr<ImportCounts> counts = AddText(store, *content, path);
   if (absl::IsInvalidArgument(counts.status()) || absl::IsAlreadyExists(counts.status())) {
     return WithExitCode(kExitBadInput, counts.status());
   }

@@ -347,6 +347,27 @@ TEST(FleetWorker, TakesItsBackendFromItsOwnConfigurationOnly) {
   }
 }
 
+TEST(FleetWorker, AKernelIsReadOnce) {
+  const absl::StatusOr<Recording> recording =
+      Recording::Load(AUTOTUNE_SOURCE_DIR "/examples/alexnet/tpu_v3.pb");
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  const Kernel& kernel = recording->kernels()[0].kernel();
+  const std::string request =
+      FleetRequestBytes({{&kernel, Config(TileBounds{.output = {8, 128}})}});
+  FleetKernelCache cache;
+  const auto first = ParseFleetRequest(request, &cache);
+  const auto second = ParseFleetRequest(request, &cache);
+  ASSERT_TRUE(first.ok() && second.ok()) << first.status();
+  EXPECT_EQ(first->candidates[0].kernel, second->candidates[0].kernel);
+  EXPECT_EQ(first->candidates[0].kernel->fingerprint, kernel.fingerprint);
+  const auto alone = ParseFleetRequest(request);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_NE(alone->candidates[0].kernel, first->candidates[0].kernel);
+  // What cannot be read is not kept.
+  EXPECT_FALSE(cache.Get("\xff\xff").ok());
+  EXPECT_FALSE(cache.Get("\xff\xff").ok());
+}
+
 TEST(FleetWorker, BadRequestsAreAnsweredWithAnError) {
   BoundBackend backend(1);
   for (const char* request : {"\xff\xff", "\x12\x02\x08\x05", "\x0a\x00"}) {

@@ -51,6 +51,17 @@ class PostgresTest : public ::testing::Test {
   std::string url_;
 };
 
+// Waiting for a server that says no would only hide what is wrong.
+TEST_F(PostgresTest, WhoIsRefusedIsToldSo) {
+  std::string stranger = url_;
+  stranger.replace(stranger.find("autotune@"), 8, "stranger");
+  const absl::Status status = RecordStore::Open(stranger).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("stranger"));
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("PGPASSWORD"));
+  EXPECT_EQ(std::string(status.message()).find("is the server up"), std::string::npos);
+}
+
 TEST_F(PostgresTest, KeepsEverythingThatSqliteKeeps) {
   const auto store = Open();
   ASSERT_NE(store, nullptr);

@@ -336,6 +336,64 @@ TEST_F(RecordStoreTest, VerifyNamesDamagedRecords) {
   EXPECT_THAT(std::string(lookup.status().message()), HasSubstr("configuration nonsense"));
 }
 
+// Damage must not be read, and so exported as if all were well, by anything but a look-up.
+TEST_F(RecordStoreTest, ChangedRowsAreNotRead) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"UPDATE candidates SET samples = '1e-07'", "candidate 0 of run r: its checksum is wrong"},
+      {"UPDATE contexts SET device = 'tpu-v4'", "candidate 0 of run r: its context is lost"},
+      {"UPDATE contexts SET source = 'hardly'", "candidate 0 of run r: its context is lost"},
+      {"UPDATE runs SET seed = 8", "run r is damaged"},
+      {"UPDATE runs SET outcome = 'x'", "run r is damaged"},
+  };
+  for (const auto& [statement, message] : cases) {
+    std::filesystem::remove(Path());
+    {
+      const auto store = Open();
+      ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
+      ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1e-6})}).ok());
+      ASSERT_TRUE(store->FinishRun("r", 20, "done").ok());
+      ASSERT_TRUE(ExportJsonLines(*store).ok());
+    }
+    soci::session(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\"")) << statement;
+    const auto store = Open();
+    const absl::Status status = ExportJsonLines(*store).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << statement;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(message));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("records verify"));
+    EXPECT_FALSE(store->Verify()->empty()) << statement;
+    // The way out that the message names.
+    EXPECT_TRUE(store->Prune({.runs = {"r"}}).ok());
+    EXPECT_THAT(*store->Verify(), IsEmpty()) << statement;
+  }
+}
+
+TEST_F(RecordStoreTest, VerifyNamesWhatLostItsRunOrIsAnotherKernel) {
+  const absl::StatusOr<Recording> recording =
+      Recording::Load(AUTOTUNE_SOURCE_DIR "/examples/alexnet/tpu_v3.pb");
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  const Kernel& kernel = recording->kernels()[0].kernel();
+  {
+    const auto store = Open();
+    ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
+    ASSERT_TRUE(store->PutKernels({kernel}).ok());
+    ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1e-6})}).ok());
+  }
+  {
+    soci::session sql(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\""));
+    sql << "DELETE FROM runs";
+    sql << "UPDATE kernels SET fingerprint = fingerprint + 1";
+  }
+  const auto store = Open();
+  const auto damaged = store->Verify();
+  ASSERT_TRUE(damaged.ok()) << damaged.status();
+  ASSERT_EQ(damaged->size(), 2u);
+  EXPECT_EQ((*damaged)[0].where, "candidate 0 of run r");
+  EXPECT_EQ((*damaged)[0].what, "its run is not stored");
+  EXPECT_EQ((*damaged)[1].where, absl::StrCat("kernel ", kernel.name));
+  EXPECT_THAT((*damaged)[1].what, HasSubstr("fingerprint"));
+  EXPECT_TRUE(store->Prune({.runs = {"r"}}).ok());
+}
+
 // A value that no measurement can have is damage, wherever it stands.
 TEST_F(RecordStoreTest, ImpossibleNumbersNameTheirRecord) {
   {
@@ -415,12 +473,45 @@ TEST_F(RecordStoreTest, ANewerSchemaIsRefusedByName) {
   EXPECT_THAT(std::string(newer.status().message()), HasSubstr("schema version 999"));
 }
 
+TEST_F(RecordStoreTest, ASchemaVersionOfNoReleaseIsDamage) {
+  for (const char* statement : {"UPDATE schema_info SET version = -5",
+                                "UPDATE schema_info SET version = 0", "DELETE FROM schema_info"}) {
+    std::filesystem::remove(Path());
+    Open();
+    soci::session(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\"")) << statement;
+    EXPECT_EQ(RecordStore::Open(Url()).status().code(), absl::StatusCode::kDataLoss) << statement;
+  }
+}
+
+// What may only be read can be read; who runs the tests as root may write everything.
+TEST_F(RecordStoreTest, AStoreThatMayNotBeWrittenIsRead) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everything";
+  {
+    const auto store = Open();
+    ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
+    ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1e-6})}).ok());
+  }
+  using std::filesystem::perms;
+  std::filesystem::permissions(folder_, perms::owner_read | perms::owner_exec);
+  {
+    const auto store = Open();
+    ASSERT_NE(store, nullptr);
+    EXPECT_EQ(store->RunCandidates("r")->size(), 1u);
+    EXPECT_THAT(*store->Verify(), IsEmpty());
+    EXPECT_EQ(store->BeginRun(NewRun("s")).code(), absl::StatusCode::kPermissionDenied);
+  }
+  std::filesystem::permissions(folder_, perms::owner_all);
+  std::filesystem::permissions(Path(), perms::owner_read);
+  EXPECT_EQ(Open()->ListRuns()->size(), 1u);
+}
+
 TEST_F(RecordStoreTest, UrlsAreChecked) {
   for (const char* url : {"", "records.db", "sqlite:", "mysql://x/y"}) {
     EXPECT_EQ(RecordStore::Open(url).status().code(), absl::StatusCode::kInvalidArgument) << url;
   }
   for (const char* url :
-       {"postgresql://me:hunter2@host/db", "postgres://host/db?password=hunter2"}) {
+       {"postgresql://me:hunter2@host/db", "postgres://host/db?password=hunter2",
+        "postgres://host/db?PassWord=hunter2", "postgres://host/db?pass%77ord=hunter2"}) {
     const auto store = RecordStore::Open(url);
     EXPECT_EQ(store.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(std::string(store.status().message()).find("hunter2"), std::string::npos);

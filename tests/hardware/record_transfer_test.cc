@@ -48,8 +48,9 @@ TEST_F(RecordTransferTest, ARecordingGoesThroughTheStore) {
   const auto counts = ImportRecording(*store, *recording_, "import", 5);
   ASSERT_TRUE(counts.ok()) << counts.status();
   EXPECT_EQ(counts->kernels, 10);
-  EXPECT_EQ(ImportRecording(*store, *recording_, "import", 5).status().code(),
-            absl::StatusCode::kAlreadyExists);
+  const auto again = ImportRecording(*store, *recording_, "import", 6);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->runs + again->kernels + again->candidates, 0);
   const absl::StatusOr<Recording> back = ExportRecording(*store, kContext);
   ASSERT_TRUE(back.ok()) << back.status();
   ASSERT_EQ(back->kernels().size(), 10u);
@@ -86,7 +87,9 @@ TEST_F(RecordTransferTest, JsonLinesGiveTheSameBack) {
   EXPECT_EQ(counts->runs, 1);
   EXPECT_EQ(counts->kernels, 10);
   EXPECT_TRUE(*ExportJsonLines(*copy) == *lines);
-  ASSERT_TRUE(ImportJsonLines(*copy, *lines, "x.jsonl").ok());
+  const auto again = ImportJsonLines(*copy, *lines, "x.jsonl");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->runs + again->kernels + again->candidates, 0) << "nothing was new";
   EXPECT_TRUE(*ExportJsonLines(*copy) == *lines) << "importing twice changes nothing";
   EXPECT_THAT(*copy->Verify(), ::testing::IsEmpty());
 }
@@ -186,6 +189,99 @@ TEST_F(RecordTransferTest, BadLinesAreNamed) {
     EXPECT_EQ(counts.status().code(), absl::StatusCode::kInvalidArgument) << counts.status();
     EXPECT_THAT(std::string(counts.status().message()), HasSubstr(message));
   }
+}
+
+// An import that was killed after its run began used to count as done.
+TEST_F(RecordTransferTest, AnInterruptedImportIsCompleted) {
+  const auto whole = Open("whole");
+  ASSERT_TRUE(ImportRecording(*whole, *recording_, "import", 5).ok());
+  const auto store = Open("a");
+  ASSERT_TRUE(store
+                  ->BeginRun({.id = "import",
+                              .program = "recording",
+                              .options_json = "{}",
+                              .started_unix_micros = 5,
+                              .finished_unix_micros = 5,
+                              .outcome = "done"})
+                  .ok());
+  const auto counts = ImportRecording(*store, *recording_, "import", 99);
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->runs, 0);
+  EXPECT_EQ(counts->kernels, 10);
+  EXPECT_EQ(counts->candidates, whole->Totals()->candidates);
+  EXPECT_EQ(*ExportJsonLines(*store), *ExportJsonLines(*whole));
+}
+
+TEST_F(RecordTransferTest, ARunThatEndedSinceTheLastImportIsCompleted) {
+  const auto source = Open("source");
+  ASSERT_TRUE(source->BeginRun({.id = "r", .started_unix_micros = 1}).ok());
+  const auto store = Open("a");
+  ASSERT_TRUE(ImportJsonLines(*store, *ExportJsonLines(*source), "x.jsonl").ok());
+  ASSERT_TRUE(source->FinishRun("r", 9, "done").ok());
+  const std::string lines = *ExportJsonLines(*source);
+  ASSERT_TRUE(ImportJsonLines(*store, lines, "x.jsonl").ok());
+  EXPECT_EQ(*ExportJsonLines(*store), lines);
+  EXPECT_THAT(*store->Verify(), ::testing::IsEmpty());
+}
+
+// What verify would name as damaged must not come in.
+TEST_F(RecordTransferTest, ImpossibleRecordsAreRefused) {
+  const std::string run =
+      R"({"record":"run","id":"r","program":"p","options":"{}","seed":"0","started":1,"outcome":""})"
+      "\n";
+  const std::string start =
+      R"({"record":"candidate","run":"r","kernel":"1","kernel_name":"k","device":"tpu-v3",)"
+      R"("backend":"b","versions":"","flags":"","source":"hardware","config":{"opaque":1},)";
+  const std::string measured = R"("sequence":0,"time":1,"fate":"measured",)";
+  const std::pair<std::string, const char*> cases[] = {
+      {R"("sequence":-1,"time":1,"fate":"proposed"})", "column sequence holds \"-1\""},
+      {R"("sequence":9223372036854775808,"time":1,"fate":"proposed"})", "\"sequence\" is not"},
+      {R"("sequence":0,"time":9223372036854775808,"fate":"proposed"})", "\"time\" is not"},
+      {R"("sequence":0,"time":1,"fate":"measured"})", "holds no result"},
+      {R"("sequence":0,"time":1,"fate":"proposed","measurement":{"seconds":[1]}})",
+       "is before a result"},
+      {R"("sequence":0,"time":1,"fate":"proposed",)"
+       R"("predictions":[{"model":"m","score":"nan","rank":0}]})",
+       "column predictions"},
+      {measured + R"("measurement":{"seconds":[1e308]}})", "\"seconds\" is not"},
+      {measured + R"("measurement":{"seconds":[1e-320]}})", "\"seconds\" is not"},
+      {measured + R"("measurement":{"seconds":[1],"compile_seconds":1e300}})", "compile_seconds"},
+  };
+  for (const auto& [rest, message] : cases) {
+    const auto store = Open("a");
+    const auto counts = ImportJsonLines(*store, run + start + rest, "x.jsonl");
+    EXPECT_EQ(counts.status().code(), absl::StatusCode::kInvalidArgument) << rest;
+    EXPECT_THAT(std::string(counts.status().message()), HasSubstr("x.jsonl:2: "));
+    EXPECT_THAT(std::string(counts.status().message()), HasSubstr(message));
+    EXPECT_EQ(store->Totals()->candidates, 0);
+  }
+  EXPECT_THAT(
+      std::string(ImportJsonLines(*Open("b"),
+                                  start + measured + R"("measurement":{"seconds":[1]}})", "x.jsonl")
+                      .status()
+                      .message()),
+      HasSubstr("run r, which is neither in the store nor before it"));
+}
+
+// A spreadsheet must not run what a program calls its kernels.
+TEST_F(RecordTransferTest, CsvHoldsNoFormulas) {
+  const auto store = Open("a");
+  ASSERT_TRUE(store->BeginRun({.id = "r", .program = "@p", .outcome = "-1"}).ok());
+  CandidateRecord record;
+  record.run_id = "r";
+  record.context = {"tpu-v3", "+b", "'v", "--flag", TimeSource::kHardware};
+  record.kernel_name = "=cmd|' /C calc'!A0";
+  ASSERT_TRUE(store->Append({record}).ok());
+  const std::string csv = *ExportCsv(*store);
+  EXPECT_THAT(csv, HasSubstr("r,0,'=cmd|' /C calc'!A0,"));
+  EXPECT_THAT(csv, HasSubstr(",tpu-v3,'+b,''v,'--flag,hardware,"));
+  EXPECT_THAT(csv, HasSubstr(",'@p,"));
+  const auto copy = Open("b");
+  ASSERT_TRUE(ImportCsv(*copy, absl::StrCat("\xEF\xBB\xBF", csv), "x.csv").ok());
+  EXPECT_EQ(*ExportCsv(*copy), csv);
+  EXPECT_EQ(copy->RunCandidates("r")->at(0).kernel_name, record.kernel_name);
+  EXPECT_EQ(copy->RunCandidates("r")->at(0).context, record.context);
+  EXPECT_EQ(copy->GetRun("r")->program, "@p");
 }
 
 TEST_F(RecordTransferTest, CsvHasALineForEveryCandidate) {
