@@ -18,14 +18,6 @@
 namespace autotune {
 namespace {
 
-// The schedule of the kernel: of the only one, or of the one that bears its name.
-const BundleSchedule* ScheduleOf(const AotProgram& program, absl::string_view kernel) {
-  for (const BundleSchedule& schedule : program.schedules) {
-    if (schedule.kernel == kernel) return &schedule;
-  }
-  return program.schedules.size() == 1 ? &program.schedules.front() : nullptr;
-}
-
 // The smallest program that the compiler accepts: it adds its parameter to itself.
 PjrtProgram TinyProgram() {
   proto::HloModuleProto module;
@@ -165,26 +157,25 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotBackend::Compile(
 
 absl::StatusOr<std::variant<AotEstimate, Failure>> AotBackend::Estimate(const Kernel& kernel,
                                                                         const TileBounds* bounds) {
-  const proto::HloModuleProto program = KernelProgram(kernel, bounds);
-  absl::StatusOr<std::variant<AotProgram, Failure>> result =
-      Compile(PjrtProgram{program.SerializeAsString(), "hlo"});
+  const PjrtProgram program{.code = KernelProgram(kernel, bounds).SerializeAsString(),
+                            .memory_assigned = true};
+  absl::StatusOr<std::variant<AotProgram, Failure>> result = Compile(program);
   if (!result.ok()) return result.status();
   if (Failure* failure = std::get_if<Failure>(&*result)) return std::move(*failure);
   const AotProgram& compiled = std::get<AotProgram>(*result);
-  const absl::Status faithful = CheckFaithful(kernel, bounds, *compiled.module);
-  if (!faithful.ok()) {
-    return Failure{FailureKind::kNotFaithful, std::string(faithful.message())};
+  const absl::StatusOr<std::optional<CompilerChoice>> choice =
+      CheckFaithful(kernel, bounds, *compiled.module);
+  if (!choice.ok()) {
+    return Failure{FailureKind::kNotFaithful, std::string(choice.status().message())};
   }
-  const BundleSchedule* schedule = ScheduleOf(compiled, kernel.name);
+  const BundleSchedule* schedule = compiled.ScheduleOf(kernel.name);
   if (schedule == nullptr) {
     return Failure{FailureKind::kNotFaithful,
                    absl::StrCat("the compiler made ", compiled.schedules.size(), " kernels of it")};
   }
   AotEstimate estimate;
   estimate.schedule = *schedule;
-  const std::optional<CompilerChoice> choice =
-      ParseCompilerChoice(KernelInstruction(*compiled.module).backend_config());
-  if (choice.has_value()) estimate.choice = *choice;
+  if (choice->has_value()) estimate.choice = **choice;
   const absl::StatusOr<TileGeometry> geometry = TileGeometry::Create(*kernel.module);
   TileEvaluation evaluation;
   const bool tiled = geometry.ok() && geometry->Check(estimate.choice.bounds).ok();

@@ -10,11 +10,49 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "hardware/vmem_staging.h"
 #include "hardware/worker_service.h"
+#include "proto/compile_options.pb.h"
 #include "proto/hlo.pb.h"
 #include "proto/worker.pb.h"
 
 namespace autotune {
+namespace {
+
+// The compiler's option that places buffers in VMEM, by the generation of the topology; null for
+// generations whose compiler does not do that.
+const char* VmemPlacementOption(absl::string_view topology) {
+  static constexpr std::pair<const char*, const char*> kOptions[] = {
+      {"v5e:", "xla_vf_vmem_memory_space_assignment"},
+      {"v5p:", "xla_vf_vmem_memory_space_assignment"},
+      {"v6e:", "xla_gf_vmem_memory_space_assignment"},
+      {"tpu7x:", "xla_gf_vmem_memory_space_assignment"}};
+  for (const auto& [generation, option] : kOptions) {
+    if (absl::StartsWith(topology, generation)) return option;
+  }
+  return nullptr;
+}
+
+std::string CompileOptionsFor(const PjrtProgram& program, absl::string_view topology) {
+  const char* placement = program.memory_assigned ? VmemPlacementOption(topology) : nullptr;
+  if (placement == nullptr) return SingleDeviceCompileOptions();
+  proto::CompileOptionsProto options;
+  options.ParseFromString(SingleDeviceCompileOptions());
+  (*options.mutable_env_option_overrides())[placement].set_bool_field(false);
+  return options.SerializeAsString();
+}
+
+}  // namespace
+
+const BundleSchedule* AotProgram::ScheduleOf(absl::string_view kernel) const {
+  for (const BundleSchedule& schedule : schedules) {
+    if (schedule.kernel == kernel) return &schedule;
+  }
+  const bool only =
+      schedules.size() == 1 && !absl::StartsWith(schedules.front().kernel, kStagingPrefix);
+  return only ? &schedules.front() : nullptr;
+}
+
 std::vector<std::pair<std::string, std::string>> AotEnvironment(const std::string& directory,
                                                                 const std::string& flags) {
   // Not to ask a metadata server that is not there, to let several processes load it, and to leave
@@ -97,7 +135,7 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(
   compile.set_topology(options_.topology);
   compile.set_program(program.code);
   compile.set_format(program.format);
-  compile.set_compile_options(SingleDeviceCompileOptions());
+  compile.set_compile_options(CompileOptionsFor(program, options_.topology));
   compile.set_dump_directory(directory_);
   compile.set_want_schedules(true);
   compile.set_serialize(serialize);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "hardware/bundle_schedule.h"
 #include "hardware/measurement.h"
@@ -55,6 +56,10 @@ struct AotProgram {
   std::string compiler;                   // the compiler's version
   std::string executable;                 // where it was asked for
   AotTimes times;
+
+  // The schedule of the kernel of that name: the one that bears the name, or the only one, unless
+  // that belongs to a copy of StageVmemOperands. Null if there is none.
+  const BundleSchedule* ScheduleOf(absl::string_view kernel) const;
 };
 
 // The TPU compiler in a watched worker process that stays up between compilations and is replaced

@@ -1,12 +1,17 @@
 #include "hardware/aot_program.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "hardware/elided_constants.h"
+#include "hardware/vmem_staging.h"
+#include "hlo/kernel.h"
 #include "hlo/kernel_choice.h"
 #include "hlo/opcode.h"
 #include "nlohmann/json.hpp"
@@ -67,6 +72,13 @@ void Schedule(proto::HloModuleProto* program) {
   }
 }
 
+const proto::HloComputationProto* Entry(const proto::HloModuleProto& program) {
+  for (const auto& computation : program.computations()) {
+    if (computation.id() == program.entry_computation_id()) return &computation;
+  }
+  return nullptr;
+}
+
 proto::HloInstructionProto* EntryRoot(proto::HloModuleProto* program) {
   for (auto& computation : *program->mutable_computations()) {
     if (computation.id() != program->entry_computation_id()) continue;
@@ -93,6 +105,31 @@ uint64_t FingerprintWithPlainScalars(const HloModule& module) {
 
 absl::Status NotFaithful(absl::string_view what) { return absl::FailedPreconditionError(what); }
 
+// Whether two kernels are the same but for where scalars lie.
+bool SameKernel(const Kernel& kernel, uint64_t fingerprint, const HloModule& module) {
+  return fingerprint == kernel.fingerprint ||
+         FingerprintWithPlainScalars(module) == FingerprintWithPlainScalars(*kernel.module);
+}
+
+// The instruction of `compiled` that is the kernel: its root, or the only one between the copies
+// that stage operands in VMEM.
+absl::StatusOr<const HloInstruction*> FindKernel(const Kernel& kernel, const HloModule& compiled) {
+  const HloComputation& entry = compiled.entry_computation();
+  if (SameKernel(kernel, KernelFingerprint(compiled), compiled)) return &entry.root();
+  absl::StatusOr<std::vector<Kernel>> found = ExtractKernels(compiled);
+  if (!found.ok()) return found.status();
+  std::erase_if(*found, [&](const Kernel& candidate) {
+    return absl::StartsWith(candidate.name, kStagingPrefix) ||
+           !SameKernel(kernel, candidate.fingerprint, *candidate.module);
+  });
+  if (found->size() == 1 && found->front().count == 1) {
+    return compiled.FindInstruction(found->front().name);
+  }
+  return NotFaithful(
+      absl::StrCat("the compiler made another kernel of it: ", entry.root().opcode_name(),
+                   " in a computation of ", entry.instructions().size(), " instructions"));
+}
+
 }  // namespace
 
 std::string WithWindowConfig(absl::string_view original, const TileBounds& bounds) {
@@ -109,20 +146,27 @@ std::string WithWindowConfig(absl::string_view original, const TileBounds& bound
   return config.dump();
 }
 
-const HloInstruction& KernelInstruction(const HloModule& kernel_module) {
-  return kernel_module.entry_computation().root();
-}
-
-void PinEntryLayouts(const HloModule& module, proto::HloModuleProto* program) {
-  std::vector<const Shape*> parameters;
-  for (const HloInstruction* parameter : module.entry_computation().parameters()) {
-    AppendLeaves(parameter->shape(), &parameters);
+void PinEntryLayouts(proto::HloModuleProto* program) {
+  const proto::HloComputationProto* entry = Entry(*program);
+  if (entry == nullptr) return;
+  std::vector<Shape> parameters;
+  Shape result;
+  for (const proto::HloInstructionProto& instruction : entry->instructions()) {
+    absl::StatusOr<Shape> shape = Shape::FromProto(instruction.shape());
+    if (!shape.ok()) return;  // the compiler says what is wrong with it
+    if (instruction.id() == entry->root_id()) result = *shape;
+    if (instruction.opcode() != HloOpcodeName(HloOpcode::kParameter)) continue;
+    const auto number = static_cast<size_t>(instruction.parameter_number());
+    parameters.resize(std::max(parameters.size(), number + 1));
+    parameters[number] = *std::move(shape);
   }
-  std::vector<const Shape*> results;
-  AppendLeaves(module.entry_computation().root().shape(), &results);
+  std::vector<const Shape*> parameter_leaves;
+  for (const Shape& shape : parameters) AppendLeaves(shape, &parameter_leaves);
+  std::vector<const Shape*> result_leaves;
+  AppendLeaves(result, &result_leaves);
   auto& attributes = *program->mutable_frontend_attributes()->mutable_map();
-  const LayoutModes in(parameters);
-  const LayoutModes out(results);
+  const LayoutModes in(parameter_leaves);
+  const LayoutModes out(result_leaves);
   attributes["arg_layout_modes"] = absl::StrJoin(in.modes, ";");
   attributes["arg_memory_spaces"] = absl::StrJoin(in.spaces, ";");
   attributes["out_layout_modes"] = absl::StrJoin(out.modes, ";");
@@ -131,33 +175,29 @@ void PinEntryLayouts(const HloModule& module, proto::HloModuleProto* program) {
 
 proto::HloModuleProto KernelProgram(const Kernel& kernel, const TileBounds* bounds) {
   proto::HloModuleProto program = kernel.module->ToProto();
-  Schedule(&program);
   FillElidedConstants(&program, /*seed=*/0);
-  PinEntryLayouts(*kernel.module, &program);
-  proto::HloInstructionProto* root = EntryRoot(&program);
-  if (root == nullptr) return program;
-  if (bounds == nullptr) {
-    root->clear_backend_config();
-  } else {
-    root->set_backend_config(WithWindowConfig(root->backend_config(), *bounds));
+  if (proto::HloInstructionProto* root = EntryRoot(&program); root != nullptr) {
+    if (bounds == nullptr) {
+      root->clear_backend_config();
+    } else {
+      root->set_backend_config(WithWindowConfig(root->backend_config(), *bounds));
+    }
   }
+  StageVmemOperands(&program);
+  Schedule(&program);
+  PinEntryLayouts(&program);
   return program;
 }
 
-absl::Status CheckFaithful(const Kernel& kernel, const TileBounds* bounds,
-                           const HloModule& compiled) {
-  const uint64_t fingerprint = KernelFingerprint(compiled);
-  if (fingerprint != kernel.fingerprint &&
-      FingerprintWithPlainScalars(compiled) != FingerprintWithPlainScalars(*kernel.module)) {
-    const HloComputation& entry = compiled.entry_computation();
-    return NotFaithful(
-        absl::StrCat("the compiler made another kernel of it: ", entry.root().opcode_name(),
-                     " in a computation of ", entry.instructions().size(), " instructions"));
-  }
-  if (bounds == nullptr) return absl::OkStatus();
-  const auto choice = ParseCompilerChoice(KernelInstruction(compiled).backend_config());
+absl::StatusOr<std::optional<CompilerChoice>> CheckFaithful(const Kernel& kernel,
+                                                            const TileBounds* bounds,
+                                                            const HloModule& compiled) {
+  const absl::StatusOr<const HloInstruction*> instruction = FindKernel(kernel, compiled);
+  if (!instruction.ok()) return instruction.status();
+  std::optional<CompilerChoice> choice = ParseCompilerChoice((*instruction)->backend_config());
+  if (bounds == nullptr) return choice;
   if (!choice.has_value()) return NotFaithful("the compiled kernel has no window");
-  if (choice->bounds == *bounds) return absl::OkStatus();
+  if (choice->bounds == *bounds) return choice;
   return NotFaithful(absl::StrCat("the compiler used the bounds ", choice->bounds.Key(),
                                   " instead of ", bounds->Key()));
 }

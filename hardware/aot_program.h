@@ -1,9 +1,10 @@
 #ifndef AUTOTUNE_HARDWARE_AOT_PROGRAM_H_
 #define AUTOTUNE_HARDWARE_AOT_PROGRAM_H_
 
+#include <optional>
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "hardware/elided_constants.h"
 #include "hlo/instruction.h"
@@ -25,17 +26,16 @@ std::string WithWindowConfig(absl::string_view original, const TileBounds& bound
 // compiler to choose, if `bounds` is null.
 proto::HloModuleProto KernelProgram(const Kernel& kernel, const TileBounds* bounds);
 
-// Pins the layouts of the parameters and results of `module` to what its entry computation holds.
-void PinEntryLayouts(const HloModule& module, proto::HloModuleProto* program);
+// Pins the layouts of the parameters and results of `program` to what its entry computation holds.
+void PinEntryLayouts(proto::HloModuleProto* program);
 
-// OK if `compiled`, what the compiler made of KernelProgram, is the kernel alone: same operation,
-// layouts and memory spaces, and the requested bounds. FailedPrecondition, saying what came out,
-// otherwise.
-absl::Status CheckFaithful(const Kernel& kernel, const TileBounds* bounds,
-                           const HloModule& compiled);
-
-// The kernel instruction of a kernel's module: the root of its entry computation.
-const HloInstruction& KernelInstruction(const HloModule& kernel_module);
+// Whether `compiled`, what the compiler made of KernelProgram, holds the kernel, once and alone but
+// for the copies of StageVmemOperands: same operation, layouts and memory spaces, and the requested
+// bounds. Returns the compiler's choice for it, if the kernel has a window; FailedPrecondition,
+// saying what came out, otherwise.
+absl::StatusOr<std::optional<CompilerChoice>> CheckFaithful(const Kernel& kernel,
+                                                            const TileBounds* bounds,
+                                                            const HloModule& compiled);
 
 }  // namespace autotune
 

@@ -265,20 +265,19 @@ std::optional<FusionCompilation> FusionCompiler::CompileNewKernels(const PjrtPro
 }
 
 std::optional<EmittedKernel> FusionCompiler::Emit(const Kernel& kernel, double* compile_seconds) {
-  const proto::HloModuleProto program = KernelProgram(kernel, /*bounds=*/nullptr);
-  absl::StatusOr<std::variant<AotProgram, Failure>> compiled =
-      compiler_->Compile(PjrtProgram{program.SerializeAsString(), "hlo"});
+  const PjrtProgram program{.code = KernelProgram(kernel, /*bounds=*/nullptr).SerializeAsString(),
+                            .memory_assigned = true};
+  absl::StatusOr<std::variant<AotProgram, Failure>> compiled = compiler_->Compile(program);
   if (!compiled.ok() || !std::holds_alternative<AotProgram>(*compiled)) return std::nullopt;
   const AotProgram& result = std::get<AotProgram>(*compiled);
   *compile_seconds += result.times.compile;
   ++kernels_emitted_;
   if (version_.empty()) version_ = FirstLine(result.compiler);
-  if (!CheckFaithful(kernel, nullptr, *result.module).ok()) return std::nullopt;
-  if (result.schedules.size() > 1) return std::nullopt;
-  const BundleSchedule* schedule = result.schedules.empty() ? nullptr : &result.schedules.front();
-  return EstimateKernel(schedule, kernel,
-                        ParseCompilerChoice(KernelInstruction(*result.module).backend_config()),
-                        device_, constants_);
+  const auto faithful = CheckFaithful(kernel, nullptr, *result.module);
+  if (!faithful.ok()) return std::nullopt;
+  const BundleSchedule* schedule = result.ScheduleOf(kernel.name);
+  if (schedule == nullptr && result.schedules.size() > 1) return std::nullopt;
+  return EstimateKernel(schedule, kernel, *faithful, device_, constants_);
 }
 
 void FusionCompiler::Know(uint64_t fingerprint, const EmittedKernel& kernel) {

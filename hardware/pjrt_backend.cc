@@ -225,8 +225,9 @@ absl::StatusOr<Measurement> PjrtBackend::MeasureJob(const Job& job, int repeats)
   times_.run += std::max(0.0, reply.run_seconds() - reply.compile_seconds());
   if (job.bounds != nullptr && reply.failure_kind().empty()) {
     absl::StatusOr<std::unique_ptr<HloModule>> compiled = ParseModule(reply.optimized_module());
-    const absl::Status faithful =
-        compiled.ok() ? CheckFaithful(*job.kernel, job.bounds, **compiled) : compiled.status();
+    const absl::Status faithful = compiled.ok()
+                                      ? CheckFaithful(*job.kernel, job.bounds, **compiled).status()
+                                      : compiled.status();
     if (!faithful.ok()) {
       return Measurement::FromFailure(FailureKind::kNotFaithful, std::string(faithful.message()));
     }

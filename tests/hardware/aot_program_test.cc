@@ -53,22 +53,23 @@ TEST(AotProgramTest, KernelProgramIsScheduledAndPinned) {
   EXPECT_EQ(program.schedule().sequences_size(), 2);
   const auto& attributes = program.frontend_attributes().map();
   EXPECT_EQ(attributes.at("arg_layout_modes"), "{0,1:T(8,128)};default");
-  EXPECT_EQ(attributes.at("arg_memory_spaces"), "1;6");
+  EXPECT_EQ(attributes.at("arg_memory_spaces"), "0;6");  // copied into VMEM
   EXPECT_EQ(attributes.at("out_layout_modes"), "{0:T(256)}");
   EXPECT_EQ(attributes.at("out_memory_spaces"), "0");
   absl::StatusOr<std::unique_ptr<HloModule>> module = HloModule::FromProto(program);
   ASSERT_TRUE(module.ok()) << module.status();
-  const auto choice = ParseCompilerChoice(KernelInstruction(**module).backend_config());
+  const auto choice = ParseCompilerChoice((*module)->FindInstruction("reduce.7")->backend_config());
   ASSERT_TRUE(choice.has_value());
   EXPECT_EQ(choice->bounds, bounds);
-  EXPECT_FALSE(absl::StrContains(KernelInstruction(**module).backend_config(), "used_scoped"));
+  EXPECT_FALSE(
+      absl::StrContains((*module)->FindInstruction("reduce.7")->backend_config(), "used_scoped"));
 }
 
 TEST(AotProgramTest, WithoutBoundsTheCompilerChooses) {
   const proto::HloModuleProto program = KernelProgram(ReduceKernel(), nullptr);
   absl::StatusOr<std::unique_ptr<HloModule>> module = HloModule::FromProto(program);
   ASSERT_TRUE(module.ok()) << module.status();
-  EXPECT_EQ(KernelInstruction(**module).backend_config(), "");
+  EXPECT_EQ((*module)->FindInstruction("reduce.7")->backend_config(), "");
 }
 
 TEST(AotProgramTest, ConvolutionAlgorithmsAndFlagsAreKept) {
@@ -87,7 +88,7 @@ TEST(AotProgramTest, FaithfulMeansSameKernelAndSameBounds) {
   const TileBounds other = Bounds({4, 8});
   EXPECT_TRUE(CheckFaithful(kernel, &chosen, *kernel.module).ok());
   EXPECT_TRUE(CheckFaithful(kernel, nullptr, *kernel.module).ok());
-  const absl::Status clamped = CheckFaithful(kernel, &other, *kernel.module);
+  const absl::Status clamped = CheckFaithful(kernel, &other, *kernel.module).status();
   EXPECT_TRUE(absl::StrContains(clamped.message(), "o=2,8 instead of o=4,8")) << clamped;
   // The compiler places scalars itself; another layout of an array is another kernel.
   std::string text = kReduce;
