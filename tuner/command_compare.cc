@@ -186,6 +186,7 @@ int RunCompare(const CompareOptions& options, CommandContext& context) {
     if (options.methods == kDefaultMethods) fusion.methods = kFusionMethods;
     fusion.seeds = options.seeds;
     fusion.first_seed = options.seed;
+    fusion.max_evaluations = options.max_evaluations;
     fusion.json = options.json;
     return CompareFusionMethods(fusion, context);
   }

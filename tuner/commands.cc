@@ -10,6 +10,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tuner/command_status.h"
 #include "tuner/printable.h"
@@ -128,6 +129,20 @@ void AddCommands(CLI::App& app, CommandContext& context) {
   AddBackendsCommand(app, context);
 }
 
+// No option or argument of any command takes an empty text: where one comes from a variable that is
+// not set, the file that is not found would have no name.
+void RefuseEmptyValues(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_expected_max() == 0) continue;  // a flag
+    option->check(CLI::Validator(
+        [](std::string& text) -> std::string { return text.empty() ? "the value is empty" : ""; },
+        ""));
+  }
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    RefuseEmptyValues(*command);
+  }
+}
+
 int RunCommandLine(CommandContext& context) {
   try {
     CLI::App app(kAbout, "autotune");
@@ -135,9 +150,16 @@ int RunCommandLine(CommandContext& context) {
     app.set_version_flag("--version", absl::StrCat("autotune ", AUTOTUNE_VERSION));
     app.require_subcommand(1);
     AddCommands(app, context);
+    RefuseEmptyValues(app);
     std::vector<std::string> arguments(context.arguments.begin() + 1, context.arguments.end());
     const std::string wrong = arguments.empty() ? "" : NoSuchCommand(app, arguments.front());
     if (!wrong.empty()) return context.Fail(kExitWrongUse, wrong);
+    for (const std::string& argument : arguments) {
+      // CLI11 would take the next argument for the value.
+      if (absl::StartsWith(argument, "--") && argument.find('=') == argument.size() - 1) {
+        return context.Fail(kExitWrongUse, absl::StrCat(argument, " the value is empty"));
+      }
+    }
     arguments = WithDefaultCommand(app, std::move(arguments));
     std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 wants
     try {

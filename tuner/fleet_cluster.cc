@@ -1,8 +1,10 @@
 #include "tuner/fleet_cluster.h"
 
 #include <fcntl.h>
+#include <netdb.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -116,7 +119,15 @@ std::string LastLines(const std::string& output) {
   return text;
 }
 
-// A folder of this user's own for this fleet, whose path is short enough for the names of sockets.
+// Whether the path is a folder of this user, and no link to one.
+bool IsOwnFolder(const std::string& path) {
+  struct stat info = {};
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == getuid();
+}
+
+// An empty folder for what this fleet's Ray writes, whose path is short enough for the names of
+// sockets. Ray lets everybody write in it, so it is inside of one that only this user may enter.
+// REQUIRES: the fleet is down.
 absl::StatusOr<std::string> RayFolder() {
   const std::string folder =
       absl::StrCat("/tmp/autotune-fleet-", getuid(), "-",
@@ -124,20 +135,86 @@ absl::StatusOr<std::string> RayFolder() {
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return absl::PermissionDeniedError(absl::StrCat(folder, ": ", strerror(errno)));
   }
-  struct stat info = {};
-  if (lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid() ||
-      (info.st_mode & 0077) != 0) {
+  if (!IsOwnFolder(folder) || chmod(folder.c_str(), 0700) != 0) {
     return absl::PermissionDeniedError(
-        absl::StrCat(folder, " is not a folder of this user alone: remove it"));
+        absl::StrCat(folder, " is not a folder of this user: remove it"));
   }
-  return folder;
+  const std::string inner = folder + "/r";
+  std::error_code error;
+  std::filesystem::remove_all(inner, error);  // of a fleet before
+  if (error || mkdir(inner.c_str(), 0700) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat("cannot make the folder ", inner));
+  }
+  return inner;
+}
+
+// Whether a server may listen there: Ray waits for minutes for an address that is not of this
+// machine, and longer for a port that another program has.
+absl::Status CheckAddress(const std::string& address, int64_t port) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  const std::string place = absl::StrCat(address, ":", port);
+  if (const int error = getaddrinfo(address.c_str(), absl::StrCat(port).c_str(), &hints, &found)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--address ", address, ": ", gai_strerror(error)));
+  }
+  const int server = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int reuse = 1;  // a connection that has ended does not count
+  setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
+  const bool free = bind(server, found->ai_addr, found->ai_addrlen) == 0;
+  const int error = errno;
+  if (server >= 0) close(server);
+  freeaddrinfo(found);
+  if (free) return absl::OkStatus();
+  if (error == EADDRNOTAVAIL) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--address ", address, " is no address of this machine"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("the head cannot listen on ", place, ": ",
+                                                 strerror(error), "; --port takes another one"));
+}
+
+// It becomes part of a JSON text.
+absl::Status CheckResource(const std::string& resource) {
+  const bool plain = !resource.empty() && std::all_of(resource.begin(), resource.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
+  });
+  return plain ? absl::OkStatus()
+               : absl::InvalidArgumentError(absl::StrCat("--resource takes letters, digits, _ and "
+                                                         "-; got \"",
+                                                         resource, "\""));
 }
 
 // Everything that is wrong with the workers' configuration shows here and not in a worker's log.
 absl::Status CheckWorkerConfig(const std::string& path) {
   const absl::StatusOr<std::string> content = ReadWholeFile(path);
-  if (!content.ok()) return content.status();
+  if (!content.ok()) return absl::InvalidArgumentError(content.status().message());
   return FleetWorkerBackend(*content).status();
+}
+
+absl::Status StartRay(const FleetUpOptions& options, const FleetState& state,
+                      const std::string& ray, const std::string& worker) {
+  std::error_code error;
+  std::vector<std::string> variables = {
+      "RAY_AUTH_MODE=token", absl::StrCat("RAY_AUTH_TOKEN_PATH=", state.token_path),
+      absl::StrCat("AUTOTUNE_FLEET_WORKER=", worker),
+      absl::StrCat("AUTOTUNE_FLEET_CONFIG=",
+                   std::filesystem::absolute(options.worker_config, error).string())};
+  // Ray replaces a loopback address by one that others reach, unless it is told not to form a
+  // cluster of several machines.
+  if (IsLoopback(options.address)) variables.push_back("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0");
+  const absl::StatusOr<CommandResult> started = RunCommand(
+      {ray, "start", "--head", absl::StrCat("--node-ip-address=", options.address),
+       absl::StrCat("--port=", options.port), absl::StrCat("--num-cpus=", options.workers),
+       absl::StrCat("--resources={\"", options.resource, "\": ", options.workers, "}"),
+       absl::StrCat("--temp-dir=", state.ray_folder), "--include-dashboard=false",
+       "--disable-usage-stats"},
+      variables, FleetFolder() + "/ray-start.log");
+  if (!started.ok()) return started.status();
+  if (started->exit_code == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("Ray does not start:", LastLines(started->output)));
 }
 
 }  // namespace
@@ -169,6 +246,9 @@ absl::StatusOr<FleetState> StartFleet(const FleetUpOptions& options) {
   }
   if (FleetFolder().empty()) return absl::NotFoundError("there is no home: set HOME");
   if (absl::Status status = CheckWorkerConfig(options.worker_config); !status.ok()) return status;
+  if (absl::Status status = CheckResource(options.resource); !status.ok()) return status;
+  const absl::Status address = CheckAddress(options.address, options.port);
+  if (!address.ok()) return address;
   const absl::StatusOr<std::string> ray = FindRayCommand();
   if (!ray.ok()) return ray.status();
   const absl::StatusOr<std::string> worker = FindBeside("autotune-fleet-worker");
@@ -180,26 +260,12 @@ absl::StatusOr<FleetState> StartFleet(const FleetUpOptions& options) {
   FleetState state = {absl::StrCat(options.address, ":", options.port), FleetFolder() + "/token",
                       options.resource, *ray_folder, options.workers};
   if (absl::Status status = WriteSecret(state.token_path, NewToken()); !status.ok()) return status;
-  std::vector<std::string> variables = {
-      "RAY_AUTH_MODE=token", absl::StrCat("RAY_AUTH_TOKEN_PATH=", state.token_path),
-      absl::StrCat("AUTOTUNE_FLEET_WORKER=", *worker),
-      absl::StrCat("AUTOTUNE_FLEET_CONFIG=",
-                   std::filesystem::absolute(options.worker_config, error).string())};
-  // Ray replaces a loopback address by one that others reach, unless it is told not to form a
-  // cluster of several machines.
-  if (IsLoopback(options.address)) variables.push_back("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0");
-  const absl::StatusOr<CommandResult> started = RunCommand(
-      {*ray, "start", "--head", absl::StrCat("--node-ip-address=", options.address),
-       absl::StrCat("--port=", options.port), absl::StrCat("--num-cpus=", options.workers),
-       absl::StrCat("--resources={\"", options.resource, "\": ", options.workers, "}"),
-       absl::StrCat("--temp-dir=", *ray_folder), "--include-dashboard=false",
-       "--disable-usage-stats"},
-      variables, FleetFolder() + "/ray-start.log");
-  if (!started.ok()) return started.status();
-  if (started->exit_code != 0) {
-    return absl::UnavailableError(absl::StrCat("Ray does not start:", LastLines(started->output)));
-  }
+  // Before Ray starts: what it has started when this is interrupted can be ended.
   if (absl::Status status = state.Save(); !status.ok()) return status;
+  if (absl::Status status = StartRay(options, state, *ray, *worker); !status.ok()) {
+    (void)StopFleet();
+    return status;
+  }
   return state;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr char kSchema[] = "autotune.fleet/1";
+constexpr char kSchema[] = "autotune.fleet-state/1";
 
 std::string Environment(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);

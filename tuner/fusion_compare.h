@@ -2,6 +2,7 @@
 #define AUTOTUNE_TUNER_FUSION_COMPARE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct FusionCompareOptions {
   std::string methods;                  // ParseFusionMethods
   int64_t seeds = 5;
   uint64_t first_seed = 1;
+  // Compilations of a run at most: the budgets are those of FusionStudyOptions below it, and it.
+  std::optional<int64_t> max_evaluations;
   bool json = false;
 };
 

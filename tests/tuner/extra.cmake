@@ -6,6 +6,15 @@ if(Python3_FOUND AND TARGET autotune)
   set_tests_properties(tuner_cli_test PROPERTIES LABELS ci TIMEOUT 600)
 endif()
 
+# Records, and what may go wrong with them.
+if(Python3_FOUND AND TARGET autotune)
+  add_test(NAME tuner_records_test
+           COMMAND "${Python3_EXECUTABLE}" -B
+                   "${PROJECT_SOURCE_DIR}/tests/tuner/cli/records_test.py" "$<TARGET_FILE:autotune>"
+                   "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(tuner_records_test PROPERTIES LABELS ci TIMEOUT 300)
+endif()
+
 # apply, with what is installed of libtpu, a CPU plugin and jaxlib.
 if(Python3_FOUND AND TARGET autotune)
   add_test(NAME tuner_apply_test
