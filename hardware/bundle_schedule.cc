@@ -131,8 +131,12 @@ int64_t BundleSchedule::UnknownTripCounts() const {
 struct BundleScheduleParser::State {
   struct Loop {
     ScheduledLoop loop;
-    // Predicates "counter >= N" that the body computes; nullopt where N is no constant.
+    std::vector<std::string> regions;  // that begin with the body: a branch to one is the way back
+    std::map<std::string, int64_t> steps;  // counters and what is added to them
+    // Trips by the predicates "counter >= N" and "counter > N" that the body computes; nullopt
+    // where N is no constant. Branches forward test the latter too.
     std::map<std::string, std::optional<int64_t>> bounds;
+    std::map<std::string, std::optional<int64_t>> greater_bounds;
     std::optional<int64_t> marked_bound;  // of the one marked as the exit test
     std::optional<int64_t> branch_bound;  // of the last one that a branch tests
     bool branch_seen = false;             // a conditional branch that may be the way back
@@ -155,6 +159,7 @@ struct BundleScheduleParser::State {
   bool in_key = false;
   bool in_comment = false;
   bool in_bundle = false;
+  bool at_loop_start = false;
   std::optional<size_t> described_transfer;
   WindowDescription window;
   std::vector<SkippableRegion> regions;
@@ -208,7 +213,9 @@ struct BundleScheduleParser::State {
   // A piece of a bundle outside comments: "%p7_p2 = scmp.ge.s32.totalorder %s10_s5, 343".
   void ReadOperation(string_view operation) {
     operation = absl::StripAsciiWhitespace(operation);
-    if (absl::StrContains(operation, "scmp.ge.")) return ReadComparison(operation);
+    if (absl::StrContains(operation, "scmp.ge.")) return ReadComparison(operation, false);
+    if (absl::StrContains(operation, "scmp.gt.")) return ReadComparison(operation, true);
+    if (absl::StrContains(operation, "= sadd.s32 ")) ReadAddition(operation);
     if (absl::StrContains(operation, "sbr.rel")) return ReadBranch(operation);
     size_t at = operation.find("vdelay ");
     if (at != string_view::npos) {
@@ -225,19 +232,36 @@ struct BundleScheduleParser::State {
     }
   }
 
-  void ReadComparison(string_view operation) {
+  // "%s365_s4 = sadd.s32 8, %s45897_s4": a counter and its step.
+  void ReadAddition(string_view operation) {
+    if (open.empty() || !absl::ConsumePrefix(&operation, "%")) return;
+    const size_t operands = operation.find("sadd.s32 ") + 9;
+    const std::optional<int64_t> step = LeadingInteger(operation.substr(operands));
+    if (step.value_or(0) > 0) open.back().steps[std::string(RegisterName(operation))] = *step;
+  }
+
+  // A counter counts from 0. One that is left at ">= N" counts trips; one that is left at "> N"
+  // may count elements.
+  void ReadComparison(string_view operation, bool greater) {
     if (open.empty() || !absl::ConsumePrefix(&operation, "%")) return;
     const std::string predicate(RegisterName(operation));
     const size_t comma = operation.rfind(", ");
     if (comma == string_view::npos) return;
-    const std::optional<int64_t> bound = LeadingInteger(operation.substr(comma + 2));
-    open.back().bounds[predicate] = bound;
-    last_comparison = bound;
+    std::optional<int64_t> trips = LeadingInteger(operation.substr(comma + 2));
+    if (greater && trips.has_value()) {
+      const string_view counter = operation.substr(operation.rfind('%', comma) + 1);
+      const auto step = open.back().steps.find(std::string(RegisterName(counter)));
+      trips = *trips / (step == open.back().steps.end() ? 1 : step->second) + 1;
+    }
+    (greater ? open.back().greater_bounds : open.back().bounds)[predicate] = trips;
+    if (!greater) last_comparison = trips;
   }
 
-  // "sbr.rel (!%p7_p2) target = $region90". A branch back is one "while not".
+  // "sbr.rel (!%p7_p2) target = $region90". A branch back is one "while not"; where the body names
+  // its regions, it goes to one of them, whatever its predicate compares.
   void ReadBranch(string_view operation) {
     const size_t target = operation.find("$region");
+    if (target != string_view::npos && BranchesBack(operation, target + 7)) return;
     if (target != string_view::npos) {
       SkippableRegion region;
       region.name = std::string(RegisterName(operation.substr(target + 7)));
@@ -251,6 +275,24 @@ struct BundleScheduleParser::State {
     if (bound == loop.bounds.end()) return;
     loop.branch_seen = true;
     loop.branch_bound = bound->second;
+  }
+
+  bool BranchesBack(string_view operation, size_t target) {
+    if (open.empty()) return false;
+    Loop& loop = open.back();
+    const std::string region(RegisterName(operation.substr(target)));
+    if (std::find(loop.regions.begin(), loop.regions.end(), region) == loop.regions.end()) {
+      return false;
+    }
+    loop.branch_seen = true;
+    const size_t at = operation.find("(!%");
+    if (at == string_view::npos) return true;
+    const std::string predicate(RegisterName(operation.substr(at + 3)));
+    for (const auto* bounds : {&loop.bounds, &loop.greater_bounds}) {
+      const auto bound = bounds->find(predicate);
+      if (bound != bounds->end()) loop.branch_bound = bound->second;
+    }
+    return true;
   }
 
   // A branch that nothing ends, a branch back for instance, is dropped with the region around it.
@@ -293,7 +335,11 @@ struct BundleScheduleParser::State {
       result.kernel = std::string(comment.substr(0, end));
     }
     for (string_view part : absl::StrSplit(comment, " :: ")) {
-      if (absl::ConsumePrefix(&part, "Start/End empty region ")) EndRegion(part);
+      if (absl::ConsumePrefix(&part, "Start/End empty region ")) {
+        EndRegion(part);
+      } else if (at_loop_start && absl::ConsumePrefix(&part, "Start region ")) {
+        open.back().regions.emplace_back(part);
+      }
     }
     if (!described_transfer.has_value()) return;
     if (absl::ConsumePrefix(&comment, "base_bounds: ")) {
@@ -345,6 +391,7 @@ struct BundleScheduleParser::State {
     if (!regions.empty()) regions.back().cycles += 1;
     (open.empty() ? result.weighted_bundles : open.back().loop.body_bundles) += 1;
     in_bundle = true;
+    at_loop_start = head.starts_loop;
     described_transfer.reset();
     last_comparison.reset();
     ReadRest(body.substr(1));

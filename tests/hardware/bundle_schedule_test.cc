@@ -86,6 +86,44 @@ TEST(BundleScheduleTest, SmallerDepthInsideALoopDoesNotEndIt) {
   EXPECT_DOUBLE_EQ(schedule->weighted_bundles, 2 + 4 * 10);
 }
 
+// libtpu fills the accumulator of a reduction in a loop that is left at "> N", where N counts
+// elements; its branch back stands at a smaller depth. It used to swallow the rest of the outer
+// loop, which took its trips for its own (fusion.3 of vqvae_train: 60 times too long).
+TEST(BundleScheduleTest, AFillingLoopEndsBeforeTheRestOfItsOuterLoop) {
+  const absl::StatusOr<BundleSchedule> schedule = Parse(R"(
+     0   :  { %1 = vnop }
+   0x1 LB: > { %s2_s1 = sadd.s32 1, %s1_s0 } /* Start region 90 :: Start region 10 */
+   0x2   : > { %3 = sbr.rel (!%p9_p9) target = $region49 }
+   0x3 LB: >> { %s4_s4 = sadd.s32 8, %s5_s4 } /* Start region 25 :: Start region 61 */
+   0x4   : >> { %6 = vst [vmem:[%s2_s2]] ;;  %p7_p7 = scmp.gt.s32.totalorder %s4_s4, 24 } /* End region 61 */
+   0x5   : > { %8 = sbr.rel (!%p7_p7) target = $region25 ;;  %9 = vnop }
+   0x6   :  { %10 = vnop } /* End region 48 */
+   0x7 PF: > { %11 = vnop } /* Start/End empty region 49 */
+   0x8   : > { %p12_p2 = scmp.ge.s32.totalorder %s2_s1, 10 /* loop exit test */ }
+   0x9   : > { %13 = sbr.rel (!%p12_p2) target = $region90 }
+   0xa   :  { %14 = vnop })");
+  ASSERT_TRUE(schedule.ok()) << schedule.status();
+  ASSERT_EQ(schedule->loops.size(), 2u);
+  EXPECT_EQ(schedule->loops[0].trip_count, 4);  // 8, 16, 24 and 32
+  EXPECT_DOUBLE_EQ(schedule->loops[0].body_bundles, 3);
+  EXPECT_EQ(schedule->loops[1].trip_count, 10);
+  EXPECT_DOUBLE_EQ(schedule->weighted_bundles, 2 + 10 * (2 + 4 * 3 + 4));
+}
+
+// A comparison that only skips a part of the body is no exit.
+TEST(BundleScheduleTest, ABranchForwardIsNoWayBack) {
+  const absl::StatusOr<BundleSchedule> schedule = Parse(R"(
+   0 LB: > { %s2_s1 = sadd.s32 1, %s1_s0 } /* Start region 90 */
+   0x1   : > { %p3_p3 = scmp.gt.s32.totalorder %s2_s1, 5 }
+   0x2   : > { %4 = sbr.rel (!%p3_p3) target = $region12 }
+   0x3   :  { %5 = vnop }
+   0x4   : > { %p6_p2 = scmp.ge.s32.totalorder %s2_s1, 7 /* loop exit test */ } /* Start/End empty region 12 */
+   0x5   : > { %7 = sbr.rel (!%p6_p2) target = $region90 }
+   0x6   :  { %8 = vnop })");
+  ASSERT_TRUE(schedule.ok()) << schedule.status();
+  EXPECT_DOUBLE_EQ(schedule->weighted_bundles, 1 + 6 * 7);
+}
+
 // An inner loop that transfers a window row by row, with a bound that is no constant, counts as
 // many trips as the window has rows, and moves the window once.
 TEST(BundleScheduleTest, RowLoopOfUnknownBound) {
