@@ -104,6 +104,35 @@ absl::Status CheckContracted(const proto::DotDimensionNumbers& numbers, const Sh
   return absl::OkStatus();
 }
 
+// A side of a scaled-dot that is not scaled has a bf16 of one element in the place of its scales.
+bool IsNoScale(const Shape& side, const Shape& scale) {
+  if (side.element_type() != proto::BF16 || scale.element_type() != proto::BF16) return false;
+  const auto is_one = [](int64_t extent) { return extent == 1; };
+  return std::all_of(scale.dimensions().begin(), scale.dimensions().end(), is_one) &&
+         !std::all_of(side.dimensions().begin(), side.dimensions().end(), is_one);
+}
+
+// Each extent of a side is a multiple of its scales' extent: a scale holds for a block.
+absl::Status CheckScale(const Shape& side, int contracted, const Shape& scale,
+                        absl::string_view which) {
+  if (IsNoScale(side, scale)) return absl::OkStatus();
+  if (scale.rank() != side.rank()) {
+    return Invalid("the scales of the ", which,
+                   " side of scaled-dot have another rank: ", scale.ToString(false), " for ",
+                   side.ToString(false));
+  }
+  if (contracted != 1) return Invalid("scaled-dot contracts one dimension, not ", contracted);
+  for (int64_t d = 0; d < side.rank(); ++d) {
+    const int64_t scales = scale.dimensions(d);
+    if (ExtentsAgree(side.dimensions(d), scales)) continue;
+    if (scales > 0 && side.dimensions(d) % scales == 0) continue;
+    return Invalid("dimension ", d, " of the ", which, " side of scaled-dot, ",
+                   side.ToString(false), ", is no multiple of its scales', ",
+                   scale.ToString(false));
+  }
+  return absl::OkStatus();
+}
+
 void AddDimension(const Shape& from, int64_t d, Shape* to) {
   to->add_dimension(from.dimensions(d), from.is_dynamic_dimension(d));
 }
@@ -136,9 +165,9 @@ Result Convolution(const ShapeInferenceInput& input) {
                                       lhs.dimensions(n.input_feature_dimension()),
                                       rhs.dimensions(n.kernel_input_feature_dimension()),
                                       rhs.dimensions(n.kernel_output_feature_dimension())};
-  const int64_t batch_groups = std::max<int64_t>(1, input.attributes.batch_group_count());
-  AUTOTUNE_RETURN_IF_ERROR(CheckGroups(
-      extents, std::max<int64_t>(1, input.attributes.feature_group_count()), batch_groups));
+  const int64_t batch_groups = input.attributes.batch_group_count();
+  AUTOTUNE_RETURN_IF_ERROR(
+      CheckGroups(extents, input.attributes.feature_group_count(), batch_groups));
 
   DimensionVector dimensions(lhs.rank());
   dimensions[n.output_batch_dimension()] = extents.input_batch == Shape::kUnbounded
@@ -167,9 +196,19 @@ Result Dot(const ShapeInferenceInput& input) {
   const Shape& rhs = *input.operands[1];
   const proto::DotDimensionNumbers& n = input.attributes.dot_dimension_numbers();
   AUTOTUNE_RETURN_IF_ERROR(CheckDotNumbers(n, lhs, rhs));
-  const bool is_sparse =
-      input.attributes.has_sparsity_config() || input.opcode == HloOpcode::kScaledDot;
-  if (!is_sparse) AUTOTUNE_RETURN_IF_ERROR(CheckContracted(n, lhs, rhs));
+  if (!input.attributes.has_sparsity_config()) {
+    AUTOTUNE_RETURN_IF_ERROR(CheckContracted(n, lhs, rhs));
+  }
+  if (input.opcode == HloOpcode::kScaledDot) {
+    AUTOTUNE_RETURN_IF_ERROR(CheckOperandCount(input, 4, 4));
+    AUTOTUNE_RETURN_IF_ERROR(
+        CheckScale(lhs, n.lhs_contracting_dimensions_size(), *input.operands[2], "left"));
+    AUTOTUNE_RETURN_IF_ERROR(
+        CheckScale(rhs, n.rhs_contracting_dimensions_size(), *input.operands[3], "right"));
+    if (input.operands[2]->rank() == 0 && input.operands[3]->rank() == 0) {
+      return Invalid("one of the scales of scaled-dot must be more than a scalar");
+    }
+  }
   Shape result = Shape::Array(ContractionType(input), {});
   for (int64_t d : n.lhs_batch_dimensions()) AddDimension(lhs, d, &result);
   for (int64_t d = 0; d < lhs.rank(); ++d) {

@@ -372,6 +372,9 @@ class TextParser {
   // A lone instruction: operands that are not there become parameters.
   bool lone_instruction_ = false;
   bool is_scheduled_ = false;
+  // The header says something that XLA keeps in its configuration, but not the entry's layout: see
+  // FinishModule.
+  bool configures_ = false;
   // Names of instructions without one; filled with all others when first needed.
   NameUniquer anonymous_names_;
   bool has_anonymous_ = false;

@@ -117,17 +117,21 @@ bool TextParser::InferResult(Pending* p) {
   for (const HloInstruction* operand : p->operands) operands.push_back(&operand->shape());
   absl::InlinedVector<const Shape*, 4> callees;
   for (const HloComputation* callee : p->computations) callees.push_back(&callee->root().shape());
+  // XLA's parser takes the scales of the left side for the right side, and this one with it.
+  const bool scaled = p->f->opcode == HloOpcode::kScaledDot && operands.size() == 4;
+  if (scaled) operands = {operands[0], operands[2]};
   if (std::optional<Shape> text_only =
           InferTextOnly(p->f->opcode, operands, p->f->dimensions, *p->f->attributes)) {
     p->f->shape = builder_->Intern(*std::move(text_only));
     return true;
   }
-  const absl::StatusOr<std::optional<Shape>> shape = InferShape({.opcode = p->f->opcode,
-                                                                 .operands = operands,
-                                                                 .dimensions = p->f->dimensions,
-                                                                 .tuple_index = p->f->index,
-                                                                 .called_results = callees,
-                                                                 .attributes = *p->f->attributes});
+  const absl::StatusOr<std::optional<Shape>> shape =
+      InferShape({.opcode = scaled ? HloOpcode::kDot : p->f->opcode,
+                  .operands = operands,
+                  .dimensions = p->f->dimensions,
+                  .tuple_index = p->f->index,
+                  .called_results = callees,
+                  .attributes = *p->f->attributes});
   if (!shape.ok()) {
     return Fail(p->offset, absl::StrCat("the shape of this ", HloOpcodeName(p->f->opcode),
                                         " cannot be inferred: ", shape.status().message()));

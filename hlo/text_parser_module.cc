@@ -78,17 +78,21 @@ bool TextParser::HeaderAttribute(absl::string_view name, size_t offset,
   }
   if (name == "replica_count") {
     if (!Int64(&count)) return false;
+    configures_ |= count != 1;
     builder_->set_replica_count(count);
     return true;
   }
   if (name == "num_partitions") {
     if (!Int64(&count)) return false;
+    configures_ |= count != 1;
     builder_->set_num_partitions(count);
     return true;
   }
   if (name == "alias_passthrough_params") {
     bool value;
-    return Bool(&value) && keep_text();
+    if (!Bool(&value)) return false;
+    configures_ |= value;
+    return keep_text();
   }
   if (name == "allow_spmd_sharding_propagation_to_parameters" ||
       name == "allow_spmd_sharding_propagation_to_output") {
@@ -104,9 +108,12 @@ bool TextParser::HeaderAttribute(absl::string_view name, size_t offset,
 
 bool TextParser::BoolOrBools() {
   bool value;
-  if (lexer_.kind() != Token::kLeftBrace) return Bool(&value);
-  return List(Token::kLeftBrace, Token::kRightBrace, Token::kComma, "a list of booleans",
-              [&] { return Bool(&value); });
+  const auto read = [&] {
+    configures_ = true;
+    return Bool(&value);
+  };
+  if (lexer_.kind() != Token::kLeftBrace) return read();
+  return List(Token::kLeftBrace, Token::kRightBrace, Token::kComma, "a list of booleans", read);
 }
 
 bool TextParser::InputOutputAlias(proto::HloInputOutputAliasProto* aliases) {

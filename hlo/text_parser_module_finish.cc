@@ -25,6 +25,17 @@ bool IndexLess(const google::protobuf::RepeatedField<int64_t>& a,
   return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
 }
 
+// The dimensions of every array get their default order; tiles and memory space stay. Nesting is
+// capped by Shape.
+void ForgetOrders(Shape* shape) {
+  if (shape->IsArray()) {
+    const Layout layout = Layout::Default(shape->rank());
+    if (!shape->has_layout()) shape->set_layout(layout);
+    shape->mutable_layout().minor_to_major = layout.minor_to_major;
+  }
+  for (Shape& part : shape->mutable_tuple_shapes()) ForgetOrders(&part);
+}
+
 }  // namespace
 
 bool TextParser::FinishModule(proto::HloModuleProto* module) {
@@ -40,10 +51,16 @@ bool TextParser::FinishModule(proto::HloModuleProto* module) {
   proto::ProgramShapeProto* layout = module->mutable_host_program_shape();
   const std::vector<const HloInstruction*>& parameters = builder_->Edit(entry_).parameters;
   if (!layout->has_result()) {
+    // XLA takes the layouts of parameters and root, but forgets the orders of their dimensions where
+    // the header has other attributes of its configuration.
+    const auto add = [&](Shape shape, proto::ShapeProto* to) {
+      if (configures_) ForgetOrders(&shape);
+      shape.ToProto(to);
+    };
     for (const HloInstruction* parameter : parameters) {
-      parameter->shape().ToProto(layout->add_parameters());
+      add(parameter->shape(), layout->add_parameters());
     }
-    builder_->Edit(entry_).root->shape().ToProto(layout->mutable_result());
+    add(builder_->Edit(entry_).root->shape(), layout->mutable_result());
   }
   for (int i = 0; i < layout->parameters_size(); ++i) {
     layout->add_parameter_names(absl::StrCat("p", i));

@@ -15,6 +15,11 @@ namespace {
 // A name of a protobuf enumeration as the text has it: "HIGHEST" is highest.
 std::string Lower(const std::string& name) { return absl::AsciiStrToLower(name); }
 
+bool HasGroupCounts(const HloInstruction& instruction) {
+  return instruction.opcode() == HloOpcode::kConvolution ||
+         instruction.opcode() == HloOpcode::kCustomCall;
+}
+
 }  // namespace
 
 void TextPrinter::WindowAttributes(const HloInstruction& instruction, const P& p) {
@@ -27,8 +32,10 @@ void TextPrinter::WindowAttributes(const HloInstruction& instruction, const P& p
   if (p.has_convolution_dimension_numbers()) {
     DimLabels(p.convolution_dimension_numbers(), instruction);
   }
-  if (p.feature_group_count() > 1) Int("feature_group_count", p.feature_group_count());
-  if (p.batch_group_count() > 1) Int("batch_group_count", p.batch_group_count());
+  if (HasGroupCounts(instruction)) {
+    if (p.feature_group_count() != 1) Int("feature_group_count", p.feature_group_count());
+    if (p.batch_group_count() != 1) Int("batch_group_count", p.batch_group_count());
+  }
   if (p.conv_kind() != proto::CONVOLUTION_KIND_UNSET) {
     Begin("convolution_kind");
     Add(Lower(std::string(

@@ -48,6 +48,11 @@ absl::Status CheckInstruction(const HloInstruction& instruction) {
   if (absl::Status status = verifier_rules::CheckCalls(instruction); !status.ok()) return status;
   if (absl::Status status = verifier_rules::CheckThreads(instruction); !status.ok()) return status;
   if (absl::Status status = verifier_rules::CheckPairs(instruction); !status.ok()) return status;
+  for (const auto rule : {verifier_rules::CheckAsync, verifier_rules::CheckSharding,
+                          verifier_rules::CheckOutputAliasing, verifier_rules::CheckBuffers,
+                          verifier_rules::CheckOrigin}) {
+    if (absl::Status status = rule(instruction); !status.ok()) return status;
+  }
   if (IsCollective(instruction.opcode())) return verifier_rules::CheckCollective(instruction);
   return verifier_rules::CheckShape(instruction);
 }
@@ -87,6 +92,7 @@ std::vector<VerifierError> VerifyModule(const HloModule& module, size_t max_erro
   errors.Add(verifier_rules::CheckEntryLayout(module));
   errors.Add(verifier_rules::CheckAliasing(module));
   errors.Add(verifier_rules::CheckSchedule(module));
+  errors.Add(verifier_rules::CheckChannels(module));
   return errors.Release();
 }
 

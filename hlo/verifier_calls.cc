@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "hlo/computation.h"
 #include "hlo/element_type.h"
@@ -19,16 +20,17 @@ absl::Status CheckCalledCount(const HloInstruction& caller, size_t count) {
                  caller.called_computations().size());
 }
 
-// The computation's parameters are exactly these.
+// The computation's parameters are exactly these, or with `allow_more` the first of them.
 absl::Status CheckParameters(const HloComputation& computation,
-                             const std::vector<const Shape*>& arguments) {
-  if (computation.parameters().size() != arguments.size()) {
-    return Invalid("'", computation.name(), "' has ", computation.parameters().size(),
-                   " parameter(s), called with ", arguments.size());
+                             const std::vector<const Shape*>& arguments, bool allow_more = false) {
+  const size_t count = computation.parameters().size();
+  if (count != arguments.size() && !(allow_more && count < arguments.size())) {
+    return Invalid("'", computation.name(), "' has ", count, " parameter(s), called with ",
+                   arguments.size());
   }
-  for (size_t i = 0; i < arguments.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const Shape& parameter = computation.parameters()[i]->shape();
-    if (ShapesAgree(parameter, *arguments[i])) continue;
+    if (ShapesSame(parameter, *arguments[i])) continue;
     return Invalid("parameter ", i, " of '", computation.name(), "' is ", parameter.ToString(false),
                    ", called with ", arguments[i]->ToString(false));
   }
@@ -41,12 +43,34 @@ std::vector<const Shape*> OperandShapes(const HloInstruction& caller) {
   return shapes;
 }
 
+// A composite says in its frontend attributes which operation it stands for.
+absl::Status CheckComposite(const HloInstruction& call) {
+  const auto& map = call.attributes().frontend_attributes().map();
+  const auto name = map.find("composite.name");
+  if (name == map.end() || name->second.empty()) {
+    return Invalid("a composite call needs a composite.name in its frontend_attributes");
+  }
+  const auto attributes = map.find("composite.attributes");
+  if (attributes != map.end() && attributes->second.empty()) {
+    return Invalid("the composite.attributes of a composite call are empty");
+  }
+  const auto version = map.find("composite.version");
+  int64_t number = 0;
+  if (version == map.end() || (absl::SimpleAtoi(version->second, &number) && number >= 0)) {
+    return absl::OkStatus();
+  }
+  return Invalid("the composite.version of a composite call must be a number from 0 on, is \"",
+                 version->second, "\"");
+}
+
 // Fusions, calls: the operands are the arguments and the result is the caller's.
 absl::Status CheckTransparentCall(const HloInstruction& caller) {
   AUTOTUNE_RETURN_IF_ERROR(CheckCalledCount(caller, 1));
   const HloComputation& called = *caller.called_computations()[0];
-  AUTOTUNE_RETURN_IF_ERROR(CheckParameters(called, OperandShapes(caller)));
-  if (ShapesAgree(called.root().shape(), caller.shape())) return absl::OkStatus();
+  AUTOTUNE_RETURN_IF_ERROR(CheckParameters(called, OperandShapes(caller),
+                                           /*allow_more=*/caller.opcode() == HloOpcode::kFusion));
+  if (caller.attributes().is_composite()) AUTOTUNE_RETURN_IF_ERROR(CheckComposite(caller));
+  if (ShapesSame(called.root().shape(), caller.shape())) return absl::OkStatus();
   return Invalid("declared as ", caller.shape().ToString(false), ", but '", called.name(),
                  "' returns ", called.root().shape().ToString(false));
 }
@@ -57,7 +81,7 @@ absl::Status CheckWhile(const HloInstruction& loop) {
   const HloComputation& condition = *loop.called_computations()[1];
   AUTOTUNE_RETURN_IF_ERROR(CheckParameters(body, OperandShapes(loop)));
   AUTOTUNE_RETURN_IF_ERROR(CheckParameters(condition, OperandShapes(loop)));
-  if (!ShapesAgree(body.root().shape(), loop.operand(0).shape())) {
+  if (!ShapesSame(body.root().shape(), loop.operand(0).shape())) {
     return Invalid("the body '", body.name(), "' takes ", loop.operand(0).shape().ToString(false),
                    " but returns ", body.root().shape().ToString(false));
   }
@@ -84,7 +108,7 @@ absl::Status CheckConditional(const HloInstruction& conditional) {
     const HloComputation& branch = *conditional.called_computations()[i];
     AUTOTUNE_RETURN_IF_ERROR(
         CheckParameters(branch, {&conditional.operand(static_cast<int64_t>(i) + 1).shape()}));
-    if (!ShapesAgree(branch.root().shape(), conditional.shape())) {
+    if (!ShapesSame(branch.root().shape(), conditional.shape())) {
       return Invalid("declared as ", conditional.shape().ToString(false), ", but branch '",
                      branch.name(), "' returns ", branch.root().shape().ToString(false));
     }

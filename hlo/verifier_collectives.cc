@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "hlo/computation.h"
+#include "hlo/int_math.h"
 #include "hlo/shape_rules.h"
 #include "hlo/verifier_rules.h"
 
@@ -19,35 +20,6 @@ const Shape* ResultPart(const Shape& result, int64_t operands, int64_t i) {
   if (result.IsArray()) return operands == 1 ? &result : nullptr;
   if (static_cast<int64_t>(result.tuple_shapes().size()) != operands) return nullptr;
   return &result.tuple_shapes(i);
-}
-
-// Each part of the result has its operand's shape but along `dimension`, where `scale_up` says
-// whether the result is a multiple of the operand or the other way round; -1 for no such dimension.
-absl::Status CheckParts(const HloInstruction& instruction, const Shape& result, int64_t dimension,
-                        bool scale_up) {
-  for (int64_t i = 0; i < instruction.operand_count(); ++i) {
-    const Shape& operand = instruction.operand(i).shape();
-    const Shape* part = ResultPart(result, instruction.operand_count(), i);
-    bool fits = part != nullptr && operand.IsArray() && part->IsArray() &&
-                part->rank() == operand.rank() &&
-                TypesAgree(part->element_type(), operand.element_type());
-    for (int64_t d = 0; fits && d < operand.rank(); ++d) {
-      const int64_t from = operand.dimensions(d);
-      const int64_t to = part->dimensions(d);
-      if (d == dimension && !ExtentsAgree(from, to)) {
-        const int64_t small = scale_up ? from : to;
-        const int64_t large = scale_up ? to : from;
-        fits = small > 0 && large % small == 0;
-      } else {
-        fits = ExtentsAgree(from, to);
-      }
-    }
-    if (!fits) {
-      return Invalid(instruction.opcode_name(), " of ", operand.ToString(false), " cannot give ",
-                     result.ToString(false));
-    }
-  }
-  return absl::OkStatus();
 }
 
 absl::Status CheckDimension(const HloInstruction& instruction, int64_t dimension) {
@@ -86,65 +58,218 @@ absl::Status CheckGroups(const Groups& groups, bool uniform) {
   return absl::OkStatus();
 }
 
-absl::Status CheckReplicaGroups(const HloInstruction& instruction) {
-  const proto::HloInstructionProto& attributes = instruction.attributes();
-  const bool uniform = instruction.opcode() != HloOpcode::kAllReduce &&
-                       instruction.opcode() != HloOpcode::kAllReduceStart &&
-                       instruction.opcode() != HloOpcode::kCollectiveBroadcast;
-  const Groups& groups = attributes.collective_device_list().replica_groups();
-  AUTOTUNE_RETURN_IF_ERROR(CheckGroups(groups, uniform));
+// The groups of a collective, in whatever form they are given.
+struct GroupSizes {
+  bool listed = false;
+  int64_t devices = 0;     // in all groups; 0 if that is not known
+  int64_t first_size = 0;  // of the first group; 0 if that is not known
+};
+
+GroupSizes SizesOf(const Groups& groups) {
+  GroupSizes sizes = {!groups.empty(), 0, groups.empty() ? 0 : groups[0].replica_ids_size()};
+  for (const proto::ReplicaGroup& group : groups) sizes.devices += group.replica_ids_size();
+  return sizes;
+}
+
+GroupSizes SizesOf(const proto::HloInstructionProto& attributes) {
+  if (attributes.has_iota_collective_device_list()) {
+    const auto& range = attributes.iota_collective_device_list();
+    return {true, SaturatingMultiply(range.num_replica_groups(), range.num_devices_per_group()),
+            range.num_devices_per_group()};
+  }
+  if (attributes.has_mesh_axes_replica_group_list()) return {true, 0, 0};
+  if (!attributes.collective_device_list().replica_groups().empty()) {
+    return SizesOf(attributes.collective_device_list().replica_groups());
+  }
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   // The field that programs before 2025 have; reading it is no mistake.
-  const Groups& old_groups = attributes.replica_groups();
+  return SizesOf(attributes.replica_groups());
 #pragma GCC diagnostic pop
-  AUTOTUNE_RETURN_IF_ERROR(CheckGroups(old_groups, uniform));
-  const bool listed = attributes.has_iota_collective_device_list() ||
-                      attributes.has_mesh_axes_replica_group_list() || !groups.empty() ||
-                      !old_groups.empty();
-  if (listed || !attributes.use_global_device_ids()) return absl::OkStatus();
-  return Invalid("use_global_device_ids=true needs replica_groups that are not empty");
 }
 
-// How often a device may be a source or a target: once for each slice that is moved in place.
-int64_t SlicesMoved(const HloInstruction& permute) {
-  if (permute.operand_count() != 4) return 1;
-  const Shape* starts = &permute.operand(2).shape();
-  if (!permute.operand(0).shape().IsArray() && starts->IsTuple() &&
-      !starts->tuple_shapes().empty()) {
-    starts = &starts->tuple_shapes(0);
+absl::Status CheckReplicaGroups(const HloInstruction& instruction) {
+  if (instruction.opcode() == HloOpcode::kCollectiveBroadcast) return absl::OkStatus();
+  const proto::HloInstructionProto& attributes = instruction.attributes();
+  const bool uniform = instruction.opcode() != HloOpcode::kAllReduce &&
+                       instruction.opcode() != HloOpcode::kAllReduceStart;
+  AUTOTUNE_RETURN_IF_ERROR(
+      CheckGroups(attributes.collective_device_list().replica_groups(), uniform));
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  AUTOTUNE_RETURN_IF_ERROR(CheckGroups(attributes.replica_groups(), uniform));
+#pragma GCC diagnostic pop
+  const GroupSizes sizes = SizesOf(attributes);
+  if (!sizes.listed && attributes.use_global_device_ids()) {
+    return Invalid("use_global_device_ids=true needs replica_groups that are not empty");
   }
-  return std::max<int64_t>(1, static_cast<int64_t>(starts->tuple_shapes().size()));
+  const int64_t devices = DevicesOf(instruction);
+  if (sizes.devices == 0 || devices == 1 || sizes.devices == devices) return absl::OkStatus();
+  return Invalid("replica_groups has ", sizes.devices, " devices, the module ", devices);
 }
 
-absl::Status CheckSourceTargetPairs(const HloInstruction& permute) {
-  const int64_t allowed = SlicesMoved(permute);
-  const absl::string_view too_often = allowed == 1 ? "twice" : "more often than it has slices";
-  absl::flat_hash_map<int64_t, int64_t> sources, targets;
-  for (const auto& pair : permute.attributes().source_target_pairs()) {
-    if (pair.source() < 0 || pair.target() < 0) {
-      return Invalid("source_target_pairs names device ", std::min(pair.source(), pair.target()));
-    }
-    if (++sources[pair.source()] > allowed) {
-      return Invalid("device ", pair.source(), " is a source ", too_often);
-    }
-    if (++targets[pair.target()] > allowed) {
-      return Invalid("device ", pair.target(), " is a target ", too_often);
-    }
+// Into how many parts a group splits an array, by its extents along `dimension`; checks that this
+// is the size of the group where that is given.
+absl::Status CheckShards(const HloInstruction& instruction, const Shape& part, const Shape& whole,
+                         int64_t dimension) {
+  const int64_t size = SizesOf(instruction.attributes()).first_size;
+  if (size <= 1 || instruction.attributes().has_mesh_axes_replica_group_list()) {
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  // Replicas of all partitions take part.
+  const bool all_partitions = instruction.attributes().channel_id() > 0 &&
+                              !instruction.attributes().use_global_device_ids();
+  const int64_t shards =
+      all_partitions ? SaturatingMultiply(size, instruction.parent().module().num_partitions())
+                     : size;
+  const int64_t from = part.dimensions(dimension);
+  const int64_t to = whole.dimensions(dimension);
+  if (from == Shape::kUnbounded || to == Shape::kUnbounded) return absl::OkStatus();
+  if (SaturatingMultiply(from, shards) == to) return absl::OkStatus();
+  return Invalid(instruction.opcode_name(), " between ", shards, " devices cannot go from extent ",
+                 instruction.opcode() == HloOpcode::kReduceScatter ? to : from, " to ",
+                 instruction.opcode() == HloOpcode::kReduceScatter ? from : to);
 }
 
 int64_t OnlyDimension(const HloInstruction& instruction) {
   return instruction.dimensions().empty() ? 0 : instruction.dimensions()[0];
 }
 
+// In tuple form each device of the group gets one of the operands, which are alike; in array form
+// the array is split along a dimension.
 absl::Status CheckAllToAll(const HloInstruction& instruction) {
-  // In tuple form parts are exchanged whole; in array form extents within the array are.
-  return CheckParts(instruction, instruction.shape(), -1, true);
+  AUTOTUNE_RETURN_IF_ERROR(CheckParts(instruction, instruction.shape(), -1, true));
+  const int64_t size = SizesOf(instruction.attributes()).first_size;
+  if (!instruction.dimensions().empty()) {
+    AUTOTUNE_RETURN_IF_ERROR(CheckDimension(instruction, instruction.dimensions()[0]));
+    if (instruction.operand_count() != 1) {
+      return Invalid("all-to-all along a dimension takes one operand, got ",
+                     instruction.operand_count());
+    }
+    const int64_t extent = instruction.operand(0).shape().dimensions(instruction.dimensions()[0]);
+    if (size == 0 || extent == Shape::kUnbounded || extent % size == 0) return absl::OkStatus();
+    return Invalid("all-to-all cannot split extent ", extent, " between ", size, " devices");
+  }
+  for (const HloInstruction* operand : instruction.operands()) {
+    if (operand->shape().IsCompatible(instruction.operand(0).shape())) continue;
+    return Invalid(
+        "the operands of all-to-all differ: ", instruction.operand(0).shape().ToString(false),
+        " and ", operand->shape().ToString(false));
+  }
+  if (size == 0 || size == instruction.operand_count()) return absl::OkStatus();
+  return Invalid("all-to-all between ", size, " devices takes as many operands, got ",
+                 instruction.operand_count());
+}
+
+// Sizes and offsets are arrays of one shape, of rank 1 or 2; the result is the operand written to.
+absl::Status CheckRaggedAllToAll(const HloInstruction& instruction) {
+  for (int64_t i = 2; i < instruction.operand_count(); ++i) {
+    const Shape& shape = instruction.operand(i).shape();
+    if (shape.rank() != 1 && shape.rank() != 2) {
+      return Invalid("operand ", i, " of ragged-all-to-all must have rank 1 or 2, is ",
+                     shape.ToString(false));
+    }
+    if (!shape.IsCompatible(instruction.operand(2).shape())) {
+      return Invalid("offsets and sizes of ragged-all-to-all differ: ",
+                     instruction.operand(2).shape().ToString(false), " and ",
+                     shape.ToString(false));
+    }
+  }
+  if (ShapesAgree(instruction.shape(), instruction.operand(1).shape())) return absl::OkStatus();
+  return Invalid("declared as ", instruction.shape().ToString(false),
+                 ", but ragged-all-to-all gives ", instruction.operand(1).shape().ToString(false));
+}
+
+absl::Status CheckAllGather(const HloInstruction& instruction, const Shape& result) {
+  const int64_t dimension = OnlyDimension(instruction);
+  AUTOTUNE_RETURN_IF_ERROR(CheckDimension(instruction, dimension));
+  AUTOTUNE_RETURN_IF_ERROR(CheckParts(instruction, result, dimension, true));
+  for (int64_t i = 0; i < instruction.operand_count(); ++i) {
+    AUTOTUNE_RETURN_IF_ERROR(CheckShards(instruction, instruction.operand(i).shape(),
+                                         *ResultPart(result, instruction.operand_count(), i),
+                                         dimension));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckReduceScatter(const HloInstruction& instruction) {
+  const int64_t dimension = OnlyDimension(instruction);
+  AUTOTUNE_RETURN_IF_ERROR(CheckDimension(instruction, dimension));
+  AUTOTUNE_RETURN_IF_ERROR(CheckParts(instruction, instruction.shape(), dimension, false));
+  for (int64_t i = 0; i < instruction.operand_count(); ++i) {
+    AUTOTUNE_RETURN_IF_ERROR(
+        CheckShards(instruction, *ResultPart(instruction.shape(), instruction.operand_count(), i),
+                    instruction.operand(i).shape(), dimension));
+  }
+  return absl::OkStatus();
+}
+
+// (operands, results)
+absl::Status CheckAllGatherStart(const HloInstruction& start) {
+  const Shape& shape = start.shape();
+  if (!shape.IsTuple() || shape.tuple_shapes().size() != 2) {
+    return Invalid("all-gather-start gives (operands, results), not ", shape.ToString(false));
+  }
+  return CheckAllGather(start, shape.tuple_shapes(1));
+}
+
+absl::Status CheckDone(const HloInstruction& done, const Shape& expected) {
+  if (ShapesAgree(done.shape(), expected)) return absl::OkStatus();
+  return Invalid("declared as ", done.shape().ToString(false), ", but ", done.opcode_name(),
+                 " gives ", expected.ToString(false));
+}
+
+// The done of a start that gives (operands, results, ...).
+absl::Status CheckDoneOfPair(const HloInstruction& done) {
+  const Shape& started = done.operand(0).shape();
+  if (started.IsTuple() && started.tuple_shapes().size() > 1) {
+    return CheckDone(done, started.tuple_shapes(1));
+  }
+  return Invalid(done.opcode_name(), " cannot take ", started.ToString(false));
 }
 
 }  // namespace
+
+absl::Status CheckParts(const HloInstruction& instruction, const Shape& result, int64_t dimension,
+                        bool scale_up) {
+  for (int64_t i = 0; i < instruction.operand_count(); ++i) {
+    const Shape& operand = instruction.operand(i).shape();
+    const Shape* part = ResultPart(result, instruction.operand_count(), i);
+    bool fits = part != nullptr && operand.IsArray() && part->IsArray() &&
+                part->rank() == operand.rank() &&
+                TypesAgree(part->element_type(), operand.element_type());
+    for (int64_t d = 0; fits && d < operand.rank(); ++d) {
+      const int64_t from = operand.dimensions(d);
+      const int64_t to = part->dimensions(d);
+      if (d == dimension && !ExtentsAgree(from, to)) {
+        const int64_t small = scale_up ? from : to;
+        const int64_t large = scale_up ? to : from;
+        fits = small > 0 && large % small == 0;
+      } else {
+        fits = ExtentsAgree(from, to);
+      }
+    }
+    if (!fits) {
+      return Invalid(instruction.opcode_name(), " of ", operand.ToString(false), " cannot give ",
+                     result.ToString(false));
+    }
+  }
+  return absl::OkStatus();
+}
+
+int64_t DevicesOf(const HloInstruction& instruction) {
+  const HloModule& module = instruction.parent().module();
+  const proto::HloInstructionProto& attributes = instruction.attributes();
+  if (attributes.use_global_device_ids()) {
+    return SaturatingMultiply(module.replica_count(), module.num_partitions());
+  }
+  const bool between_partitions = instruction.opcode() == HloOpcode::kAllToAll ||
+                                  instruction.opcode() == HloOpcode::kRaggedAllToAll ||
+                                  instruction.opcode() == HloOpcode::kCollectivePermute ||
+                                  instruction.opcode() == HloOpcode::kCollectivePermuteStart;
+  return between_partitions && attributes.channel_id() > 0 ? module.num_partitions()
+                                                           : module.replica_count();
+}
 
 absl::Status CheckCollective(const HloInstruction& instruction) {
   AUTOTUNE_RETURN_IF_ERROR(CheckReplicaGroups(instruction));
@@ -154,23 +279,23 @@ absl::Status CheckCollective(const HloInstruction& instruction) {
     case HloOpcode::kCollectiveBroadcast:
       return CheckParts(instruction, instruction.shape(), -1, true);
     case HloOpcode::kAllGather:
-      AUTOTUNE_RETURN_IF_ERROR(CheckDimension(instruction, OnlyDimension(instruction)));
-      return CheckParts(instruction, instruction.shape(), OnlyDimension(instruction), true);
+      return CheckAllGather(instruction, instruction.shape());
+    case HloOpcode::kAllGatherStart:
+      return CheckAllGatherStart(instruction);
     case HloOpcode::kReduceScatter:
-      AUTOTUNE_RETURN_IF_ERROR(CheckDimension(instruction, OnlyDimension(instruction)));
-      return CheckParts(instruction, instruction.shape(), OnlyDimension(instruction), false);
+      return CheckReduceScatter(instruction);
     case HloOpcode::kAllToAll:
-      if (!instruction.dimensions().empty() && instruction.shape().IsArray()) {
-        return CheckDimension(instruction, instruction.dimensions()[0]);
-      }
       return CheckAllToAll(instruction);
+    case HloOpcode::kRaggedAllToAll:
+      return CheckRaggedAllToAll(instruction);
     case HloOpcode::kCollectivePermute:
-      AUTOTUNE_RETURN_IF_ERROR(CheckSourceTargetPairs(instruction));
-      // With four operands it writes into a buffer that it is given.
-      if (instruction.operand_count() == 4) return absl::OkStatus();
-      return CheckParts(instruction, instruction.shape(), -1, true);
     case HloOpcode::kCollectivePermuteStart:
-      return CheckSourceTargetPairs(instruction);
+      return CheckPermute(instruction);
+    case HloOpcode::kAllReduceDone:
+      return CheckDone(instruction, instruction.operand(0).shape());
+    case HloOpcode::kAllGatherDone:
+    case HloOpcode::kCollectivePermuteDone:
+      return CheckDoneOfPair(instruction);
     default:
       return absl::OkStatus();
   }

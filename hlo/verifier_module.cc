@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "hlo/shape_rules.h"
 #include "hlo/verifier_rules.h"
@@ -11,27 +12,30 @@ namespace {
 
 using shape_rules::Invalid;
 
-// The part of `shape` at `index`, or null if there is none.
-const Shape* PartAt(const Shape& shape, const google::protobuf::RepeatedField<int64_t>& index) {
-  const Shape* part = &shape;
-  for (int64_t i : index) {
-    if (i < 0 || i >= static_cast<int64_t>(part->tuple_shapes().size())) return nullptr;
-    part = &part->tuple_shapes(i);
+// Whether two host transfers do the same with other operands of the same shapes.
+bool AreAlike(const HloInstruction& a, const HloInstruction& b) {
+  const auto& ours = a.attributes().frontend_attributes().map();
+  const auto& others = b.attributes().frontend_attributes().map();
+  bool alike = a.opcode() == b.opcode() && a.shape().IsCompatible(b.shape()) &&
+               a.operand_count() == b.operand_count() && ours.size() == others.size();
+  for (int64_t i = 0; alike && i < a.operand_count(); ++i) {
+    alike = a.operand(i).shape().IsCompatible(b.operand(i).shape());
   }
-  return part;
+  for (const auto& [key, value] : ours) {
+    const auto found = others.find(key);
+    alike = alike && found != others.end() && found->second == value;
+  }
+  return alike;
 }
 
-absl::Status CheckParameterIndex(const HloModule& module, int64_t number,
-                                 const google::protobuf::RepeatedField<int64_t>& index,
-                                 absl::string_view what) {
-  const auto& parameters = module.entry_computation().parameters();
-  if (number < 0 || number >= static_cast<int64_t>(parameters.size())) {
-    return Invalid(what, " names parameter ", number, " of ", parameters.size());
-  }
-  if (PartAt(parameters[static_cast<size_t>(number)]->shape(), index) == nullptr) {
-    return Invalid(what, " names a part of parameter ", number, " that is not there");
-  }
-  return absl::OkStatus();
+bool IsHostTransfer(const HloInstruction& instruction) {
+  return (instruction.opcode() == HloOpcode::kSend || instruction.opcode() == HloOpcode::kRecv) &&
+         instruction.attributes().is_host_transfer() && instruction.attributes().channel_id() > 0;
+}
+
+bool IsAllReduce(const HloInstruction& instruction) {
+  return instruction.opcode() == HloOpcode::kAllReduce ||
+         instruction.opcode() == HloOpcode::kAllReduceStart;
 }
 
 }  // namespace
@@ -53,28 +57,50 @@ absl::Status CheckEntryLayout(const HloModule& module) {
   for (int i = 0; i < declared.parameters_size(); ++i) {
     const Shape shape = Shape::FromProto(declared.parameters(i));
     const Shape& parameter = entry.parameters()[static_cast<size_t>(i)]->shape();
-    if (ShapesAgree(shape, parameter)) continue;
+    if (ShapesSame(shape, parameter)) continue;
     return Invalid("entry_computation_layout gives parameter ", i, " as ", shape.ToString(false),
                    ", the entry computation as ", parameter.ToString(false));
   }
   const Shape result = Shape::FromProto(declared.result());
-  if (ShapesAgree(result, entry.root().shape())) return absl::OkStatus();
+  if (ShapesSame(result, entry.root().shape())) return absl::OkStatus();
   return Invalid("entry_computation_layout gives the result as ", result.ToString(false),
                  ", the entry computation as ", entry.root().shape().ToString(false));
 }
 
-absl::Status CheckAliasing(const HloModule& module) {
-  const Shape& result = module.entry_computation().root().shape();
-  for (const auto& entry : module.attributes().input_output_alias().entries()) {
-    AUTOTUNE_RETURN_IF_ERROR(CheckParameterIndex(
-        module, entry.parameter_number(), entry.parameter_shape_index(), "input_output_alias"));
-    if (PartAt(result, entry.output_shape_index()) == nullptr) {
-      return Invalid("input_output_alias names a part of the result that is not there");
-    }
+absl::Status CheckOrigin(const HloInstruction& instruction) {
+  if (!instruction.attributes().has_original_value()) return absl::OkStatus();
+  const proto::OriginalValueProto& origin = instruction.attributes().original_value();
+  if (origin.is_synthetic_call()) return absl::OkStatus();
+  for (const auto& element : origin.elements()) {
+    const Shape* part = PartAt(instruction.shape(), element.shape_index());
+    if (part != nullptr && (!part->IsTuple() || part->tuple_shapes().empty())) continue;
+    return Invalid("origin names a part that ", instruction.shape().ToString(false),
+                   " does not have");
   }
-  for (const auto& entry : module.attributes().buffer_donor().entries()) {
-    AUTOTUNE_RETURN_IF_ERROR(CheckParameterIndex(module, entry.parameter_number(),
-                                                 entry.parameter_shape_index(), "buffer_donor"));
+  return absl::OkStatus();
+}
+
+absl::Status CheckChannels(const HloModule& module) {
+  absl::flat_hash_map<int64_t, const HloInstruction*> transfers;
+  const HloInstruction* all_reduce = nullptr;
+  for (const HloComputation* computation : module.computations()) {
+    for (const HloInstruction* instruction : computation->instructions()) {
+      if (IsHostTransfer(*instruction)) {
+        const int64_t channel = instruction->attributes().channel_id();
+        const HloInstruction* first = transfers.try_emplace(channel, instruction).first->second;
+        if (!AreAlike(*first, *instruction)) {
+          return Invalid("host transfers '", first->name(), "' and '", instruction->name(),
+                         "' of channel ", channel, " differ");
+        }
+      }
+      if (!IsAllReduce(*instruction)) continue;
+      if (all_reduce == nullptr) all_reduce = instruction;
+      if (all_reduce->attributes().constrain_layout() !=
+          instruction->attributes().constrain_layout()) {
+        return Invalid("the layout of '", all_reduce->name(), "' is constrained and that of '",
+                       instruction->name(), "' is not, or the other way round");
+      }
+    }
   }
   return absl::OkStatus();
 }

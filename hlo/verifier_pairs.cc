@@ -50,46 +50,16 @@ bool IsWrapped(const HloInstruction& instruction) {
   });
 }
 
-// Whether `part` is `whole`, or a tuple that begins as `whole` does.
-bool IsPrefix(const Shape& part, const Shape& whole) {
-  if (ShapesAgree(part, whole)) return true;
-  if (!part.IsTuple()) return false;
-  if (part.tuple_shapes().empty()) return true;
-  if (!whole.IsTuple() || part.tuple_shapes().size() > whole.tuple_shapes().size()) return false;
-  for (size_t i = 0; i < part.tuple_shapes().size(); ++i) {
-    if (!IsPrefix(part.tuple_shapes()[i], whole.tuple_shapes()[i])) return false;
+// A done waits for the transfer that its send or recv started.
+absl::Status CheckSameTransfer(const HloInstruction& done) {
+  const HloInstruction& start = done.operand(0);
+  const bool waits = start.opcode() == HloOpcode::kSend || start.opcode() == HloOpcode::kRecv;
+  if (!waits || start.attributes().channel_id() == 0) return absl::OkStatus();
+  if (start.attributes().channel_id() == done.attributes().channel_id() &&
+      start.attributes().is_host_transfer() == done.attributes().is_host_transfer()) {
+    return absl::OkStatus();
   }
-  return true;
-}
-
-// ((operands...), result, ...) against the operands and the wrapped computation.
-absl::Status CheckAsyncStart(const HloInstruction& start) {
-  const Shape& shape = start.shape();
-  if (!shape.IsTuple() || shape.tuple_shapes().size() < 2 || !shape.tuple_shapes(0).IsTuple()) {
-    return Invalid("the shape of an async-start must be ((operands...), result, context...), got ",
-                   shape.ToString(false));
-  }
-  const auto& declared = shape.tuple_shapes(0).tuple_shapes();
-  if (static_cast<int64_t>(declared.size()) != start.operand_count()) {
-    return Invalid("declared with ", declared.size(), " operand(s), got ", start.operand_count());
-  }
-  if (start.called_computations().empty()) return absl::OkStatus();
-  const HloComputation& wrapped = *start.called_computations()[0];
-  for (size_t i = 0; i < declared.size(); ++i) {
-    const Shape& operand = start.operand(static_cast<int64_t>(i)).shape();
-    if (!ShapesAgree(declared[i], operand)) {
-      return Invalid("operand ", i, " is declared as ", declared[i].ToString(false), ", but is ",
-                     operand.ToString(false));
-    }
-    if (i >= wrapped.parameters().size() ||
-        !ShapesAgree(declared[i], wrapped.parameters()[i]->shape())) {
-      return Invalid("'", wrapped.name(), "' does not take operand ", i, ", ",
-                     declared[i].ToString(false));
-    }
-  }
-  if (IsPrefix(shape.tuple_shapes(1), wrapped.root().shape())) return absl::OkStatus();
-  return Invalid("the result is declared as ", shape.tuple_shapes(1).ToString(false), ", but '",
-                 wrapped.name(), "' gives ", wrapped.root().shape().ToString(false));
+  return Invalid("channel_id and is_host_transfer are not those of '", start.name(), "'");
 }
 
 absl::Status CheckAsyncOperands(const HloInstruction& instruction) {
@@ -111,7 +81,6 @@ absl::Status CheckPairs(const HloInstruction& instruction) {
   AUTOTUNE_RETURN_IF_ERROR(CheckAsyncOperands(instruction));
   switch (instruction.opcode()) {
     case HloOpcode::kAsyncStart:
-      AUTOTUNE_RETURN_IF_ERROR(CheckAsyncStart(instruction));
       return CheckOneUser(instruction, {HloOpcode::kAsyncUpdate, HloOpcode::kAsyncDone});
     case HloOpcode::kAsyncUpdate:
       AUTOTUNE_RETURN_IF_ERROR(
@@ -139,12 +108,16 @@ absl::Status CheckPairs(const HloInstruction& instruction) {
       if (IsWrapped(instruction)) return absl::OkStatus();
       return CheckOneUser(instruction, {HloOpcode::kSendDone, HloOpcode::kTuple});
     case HloOpcode::kSendDone:
-      return CheckOperandIs(instruction, {HloOpcode::kSend, HloOpcode::kGetTupleElement});
+      AUTOTUNE_RETURN_IF_ERROR(
+          CheckOperandIs(instruction, {HloOpcode::kSend, HloOpcode::kGetTupleElement}));
+      return CheckSameTransfer(instruction);
     case HloOpcode::kRecv:
       if (IsWrapped(instruction)) return absl::OkStatus();
       return CheckOneUser(instruction, {HloOpcode::kRecvDone, HloOpcode::kTuple});
     case HloOpcode::kRecvDone:
-      return CheckOperandIs(instruction, {HloOpcode::kRecv, HloOpcode::kGetTupleElement});
+      AUTOTUNE_RETURN_IF_ERROR(
+          CheckOperandIs(instruction, {HloOpcode::kRecv, HloOpcode::kGetTupleElement}));
+      return CheckSameTransfer(instruction);
     default:
       return absl::OkStatus();
   }

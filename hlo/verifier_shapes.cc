@@ -25,6 +25,34 @@ bool IsContraction(HloOpcode opcode) {
          opcode == HloOpcode::kRaggedDot || opcode == HloOpcode::kScaledDot;
 }
 
+template <typename Types>
+bool Fits(const Shape& a, const Shape& b, const Types& types_fit) {
+  if (&a == &b) return true;
+  if (a.IsArray() && b.IsArray()) {
+    return types_fit(a.element_type(), b.element_type()) && DimensionsAgree(a, b);
+  }
+  if (a.element_type() != b.element_type()) return false;
+  if (a.tuple_shapes().size() != b.tuple_shapes().size()) return false;
+  for (size_t i = 0; i < a.tuple_shapes().size(); ++i) {
+    if (!Fits(a.tuple_shapes()[i], b.tuple_shapes()[i], types_fit)) return false;
+  }
+  return true;
+}
+
+// Operations whose result is an operand as it is: these cannot change its precision.
+bool HandsOn(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kOptBarrier:
+    case HloOpcode::kTuple:
+    case HloOpcode::kWhile:
+      return true;
+    default:
+      return false;
+  }
+}
+
 absl::Status CheckInferred(const HloInstruction& instruction) {
   absl::InlinedVector<const Shape*, 4> operands;
   for (const HloInstruction* operand : instruction.operands()) {
@@ -44,7 +72,8 @@ absl::Status CheckInferred(const HloInstruction& instruction) {
   const bool agrees =
       IsContraction(instruction.opcode())
           ? instruction.shape().IsArray() && DimensionsAgree(instruction.shape(), expected)
-          : ShapesAgree(instruction.shape(), expected);
+      : HandsOn(instruction.opcode()) ? ShapesSame(instruction.shape(), expected)
+                                      : ShapesAgree(instruction.shape(), expected);
   if (agrees) return absl::OkStatus();
   return Invalid("declared as ", instruction.shape().ToString(false), ", but ",
                  instruction.opcode_name(), " gives ", expected.ToString(false));
@@ -124,7 +153,7 @@ absl::Status CheckIota(const HloInstruction& iota) {
 absl::Status CheckConstant(const HloInstruction& constant) {
   const Literal* literal = constant.literal();
   if (literal == nullptr || literal->shape == nullptr) return Invalid("a constant without a value");
-  if (ShapesAgree(constant.shape(), *literal->shape)) return absl::OkStatus();
+  if (ShapesSame(constant.shape(), *literal->shape)) return absl::OkStatus();
   return Invalid("declared as ", constant.shape().ToString(false), ", but its value is ",
                  literal->shape->ToString(false));
 }
@@ -138,7 +167,7 @@ absl::Status CheckRng(const HloInstruction& rng) {
   if (rng.operand_count() != 2) return Invalid("rng takes 2 operands, got ", rng.operand_count());
   if (!rng.shape().IsArray()) return Invalid("rng cannot make ", rng.shape().ToString(false));
   const ElementType type = rng.operand(0).shape().element_type();
-  if (!TypesAgree(type, rng.operand(1).shape().element_type()) ||
+  if (type != rng.operand(1).shape().element_type() ||
       !TypesAgree(type, rng.shape().element_type())) {
     return Invalid("rng of ", rng.operand(0).shape().ToString(false), " and ",
                    rng.operand(1).shape().ToString(false), " cannot make ",
@@ -188,21 +217,19 @@ absl::Status CheckCompare(const HloInstruction& compare) {
 
 }  // namespace
 
-bool ShapesAgree(const Shape& a, const Shape& b) {
-  if (&a == &b) return true;
-  if (a.IsArray() && b.IsArray()) {
-    return TypesAgree(a.element_type(), b.element_type()) && DimensionsAgree(a, b);
-  }
-  if (a.element_type() != b.element_type()) return false;
-  if (a.tuple_shapes().size() != b.tuple_shapes().size()) return false;
-  for (size_t i = 0; i < a.tuple_shapes().size(); ++i) {
-    if (!ShapesAgree(a.tuple_shapes()[i], b.tuple_shapes()[i])) return false;
-  }
-  return true;
+bool ShapesAgree(const Shape& a, const Shape& b) { return Fits(a, b, TypesAgree); }
+
+bool ShapesSame(const Shape& a, const Shape& b) {
+  return Fits(a, b, [](ElementType x, ElementType y) { return x == y; });
 }
 
 absl::Status CheckShape(const HloInstruction& instruction) {
+  AUTOTUNE_RETURN_IF_ERROR(CheckResult(instruction));
   switch (instruction.opcode()) {
+    case HloOpcode::kAsyncDone:  // CheckAsync compares it with the wrapped computation
+      return absl::OkStatus();
+    case HloOpcode::kScan:
+      return CheckScan(instruction);
     case HloOpcode::kBroadcast:
       return CheckBroadcast(instruction);
     case HloOpcode::kReshape:

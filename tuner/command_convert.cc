@@ -43,7 +43,7 @@ std::optional<HloFormat> OutputFormat(const std::string& name) {
   return std::nullopt;
 }
 
-absl::StatusOr<std::string> Convert(const ConvertOptions& options) {
+absl::StatusOr<std::string> Convert(const ConvertOptions& options, CommandContext& context) {
   const std::optional<HloFormat> to = OutputFormat(options.to);
   if (!to) {
     return WithExitCode(kExitWrongUse,
@@ -57,15 +57,18 @@ absl::StatusOr<std::string> Convert(const ConvertOptions& options) {
   }
   absl::StatusOr<std::string> content = ReadWholeFile(options.input);
   if (!content.ok()) return WithExitCode(kExitBadInput, content.status());
+  // As XLA does, what can be read is converted; whether it is a sound program is another question.
+  absl::Status verified;
   absl::StatusOr<ReadModuleResult> read =
-      ReadVerifiedModule(*std::move(content), InputName(options.input),
-                         {.format = *from, .keep_unknown = options.keep_unknown});
+      ReadInputModule(*std::move(content), InputName(options.input),
+                      {.format = *from, .keep_unknown = options.keep_unknown}, &verified);
   if (!read.ok()) return WithExitCode(kExitBadInput, read.status());
+  if (!verified.ok()) context.err << "warning: " << verified.message() << "\n";
   return WriteModule(*read->module, *to);
 }
 
 int RunConvert(const ConvertOptions& options, CommandContext& context) {
-  absl::StatusOr<std::string> converted = Convert(options);
+  absl::StatusOr<std::string> converted = Convert(options, context);
   if (!converted.ok()) return context.Fail(converted.status());
   if (options.out == "-") {
     context.out << *converted;

@@ -114,8 +114,9 @@ bool IsRecordingContent(absl::string_view content) {
          DetectHloFormat(content) == HloFormat::kTuningData;
 }
 
-absl::StatusOr<ReadModuleResult> ReadVerifiedModule(std::string content, const std::string& name,
-                                                    const ReadOptions& options) {
+absl::StatusOr<ReadModuleResult> ReadInputModule(std::string content, const std::string& name,
+                                                 const ReadOptions& options,
+                                                 absl::Status* verified) {
   if (content.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(name, ": the file is empty"));
   }
@@ -133,7 +134,16 @@ absl::StatusOr<ReadModuleResult> ReadVerifiedModule(std::string content, const s
   }
   if (read->format != HloFormat::kText) text.clear();
   std::vector<VerifierError> errors = VerifyModule(*read->module, 1);
-  if (!errors.empty()) return StatusOf(std::move(errors.front()), name, text);
+  *verified = errors.empty() ? absl::OkStatus() : StatusOf(std::move(errors.front()), name, text);
+  return read;
+}
+
+absl::StatusOr<ReadModuleResult> ReadVerifiedModule(std::string content, const std::string& name,
+                                                    const ReadOptions& options) {
+  absl::Status verified;
+  absl::StatusOr<ReadModuleResult> read =
+      ReadInputModule(std::move(content), name, options, &verified);
+  if (read.ok() && !verified.ok()) return verified;
   return read;
 }
 

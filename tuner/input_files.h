@@ -28,6 +28,11 @@ bool IsRecordingContent(absl::string_view content);
 absl::StatusOr<ReadModuleResult> ReadVerifiedModule(std::string content, const std::string& name,
                                                     const ReadOptions& options = {});
 
+// The same, but what the verifier says goes to *verified: for commands that do not rely on it.
+absl::StatusOr<ReadModuleResult> ReadInputModule(std::string content, const std::string& name,
+                                                 const ReadOptions& options,
+                                                 absl::Status* verified);
+
 // Recording::Load for an option that wants a recording: says so if the file is a program. The error
 // carries the exit code for bad input.
 absl::StatusOr<Recording> LoadRecording(const std::string& path);

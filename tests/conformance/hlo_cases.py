@@ -114,6 +114,9 @@ LINES = [
     "f32[2] add(f32[2] a,, f32[2] b,)",
     "f32[2] negate(,f32[2] a)",
     "() tuple(,)",
+    "f32[4,4] convolution(f32[4,4] a, f32[4,4] b), dim_labels=bf_io->bf, batch_group_count=0",
+    "f32[4,4] convolution(f32[4,4] a, f32[4,4] b), dim_labels=bf_io->bf, feature_group_count=-2",
+    "f32[4,8] scaled-dot(f8e4m3fn[4,64] a, f8e4m3fn[64,8] b, f8e8m0fnu[4,2] c, f8e8m0fnu[2,8] d), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
     "pred[2] compare(f32[2] a, f32[2] b), direction=EQ",
     "pred[2] compare(s32[2] a, s32[2] b), direction=LT",
     "pred[2] compare(u32[2] a, u32[2] b), direction=GE",
@@ -375,6 +378,8 @@ INFERRED = [
     'b = dot(a, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}',
     'b = add-dependency(a, tok)',
     'b = imag(z)',
+    # XLA takes the scales of the left side for the right side.
+    'b = scaled-dot(a, a, t, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}',
 ]
 
 INFERENCE_HEADER = """HloModule m
@@ -428,6 +433,8 @@ REJECTED = [
     "HloModule m, buffer_donor={ (-1, {}) }\nENTRY e { a = f32[] parameter(0) }",
     "HloModule m, entry_computation_layout={f32[]->f32[]}\nENTRY e { a = f32[] parameter(0) }",
     "f32[2] negate(f32[2] a) f32[2] negate(f32[2] a)",
+    "scaled-dot(f8e4m3fn[4,64] a, f8e4m3fn[64,8] b, f8e8m0fnu[4,2] c, f8e8m0fnu[2,8] d), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+    "convolution(f32[4,4] a, f32[4,4] b), dim_labels=bf_io->bf, batch_group_count=0", "convolution(f32[4,4] a, f32[4,4] b), dim_labels=bf_io->bf, feature_group_count=-1",
     "f32[2] negate(a)", "f32[2] negate(f32[2] a, f32[2] b)", "f32[2] negate()", "f32[2] negate(f32[2] a", "f32[2] negate f32[2] a",
     "f32[2] negate(f32[2] a), foo=1", "f32[2] negate(f32[2] a), dimensions={0}", "f32[2] negate(f32[2] a),",
     "f32[2] negate(f32[2] a), metadata={foo=1}", "f32[2] negate(f32[2] a), metadata={source_line=1.5}",
@@ -507,8 +514,20 @@ STRICTER = [
     ("(f32[2]) tuple(f32[2] a), origin={)}", "ends XLA's process"),
 ]
 
+# XLA forgets the layouts of parameters and result where the header configures something else.
+LAYOUT_HEADERS = [
+    "", "replica_count=4", "replica_count=1", "num_partitions=2", "alias_passthrough_params=true",
+    "alias_passthrough_params=false", "allow_spmd_sharding_propagation_to_output={true}",
+    "allow_spmd_sharding_propagation_to_output={}", "allow_spmd_sharding_propagation_to_parameters=false",
+    "is_scheduled=true", "buffer_donor={ (0, {}) }", "frontend_attributes={a=\"1\"}",
+    "replica_count=2, entry_computation_layout={(f32[2,3]{0,1}, (s4[8]{0:E(4)}, bf16[4,4]{0,1:T(8,128)S(1)}))->f32[2,3]{0,1}}",
+]
+
 
 def accepted():
+    for header in LAYOUT_HEADERS:
+        yield ("HloModule m" + (", " if header else "") + header + "\nENTRY e { a = f32[2,3]{0,1} parameter(0) "
+               "t = (s4[8]{0:E(4)}, bf16[4,4]{0,1:T(8,128)S(1)}) parameter(1) ROOT b = f32[2,3]{0,1} copy(a) }")
     for shape in SHAPES:
         yield entry("ROOT a = " + shape + " parameter(0)")
     for header in HEADERS:

@@ -869,6 +869,13 @@ class ConvertTest(CliTestCase):
     text = self.path("program.hlo", TEXT)
     self.assertIn("--to", self.expect(2, "convert", text, "--to", "onnx", "--out", "x").stderr)
 
+  def test_an_unsound_program_is_converted_with_a_warning(self):
+    bad = self.path("bad.hlo", "ENTRY e {\n  p = f32[4] parameter(0)\n  ROOT r = f32[5] negate(p)\n}\n")
+    self.assertIn("bad.hlo:3:8: ", self.expect(3, "check", bad).stdout)
+    result = self.expect(0, "convert", bad, "--to", "hlo", "--out", "-")
+    self.assertIn("ROOT %r = f32[5]", result.stdout)
+    self.assertRegex(result.stderr, r"warning: .*bad.hlo:3:8: 'r' in 'e': declared as f32\[5\]")
+
   def test_bad_input_leaves_no_file(self):
     bad = self.path("bad.hlo", "HloModule")
     self.expect(3, "convert", bad, "--to", "pb", "--out", "x.pb")
