@@ -18,6 +18,8 @@ constexpr size_t kMaxStates = 64;
 constexpr int kFarAway = 6;
 constexpr double kKernelCycles = 463;  // as EstimateConstants::fixed_cycles
 constexpr double kTranscendentalCycles = 8;
+// Times of groups that are remembered.
+constexpr size_t kMaxRemembered = 1 << 20;
 
 uint64_t Mix(uint64_t x) {  // SplitMix64's finisher
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -48,8 +50,12 @@ struct FusionScorer::State {
 };
 
 FusionScorer::FusionScorer(const FusionGraph* graph, FusionOutline outline,
-                           const DeviceSpec& device)
-    : graph_(graph), outline_(std::move(outline)), device_(device) {
+                           const DeviceSpec& device, FusionPrior prior)
+    : graph_(graph),
+      outline_(std::move(outline)),
+      device_(device),
+      prior_(std::move(prior)),
+      overlap_(OverlapWeights(*graph, device)) {
   const CostAnalysis analysis(graph->module());
   const double lanes =
       static_cast<double>(device.vector_lanes * device.vector_sublanes) * device.clock_hz;
@@ -61,11 +67,11 @@ FusionScorer::FusionScorer(const FusionGraph* graph, FusionOutline outline,
     const Cost& work = analysis.Of(instruction);
     cost.product = IsContraction(instruction.opcode());
     cost.heavy = node.heavy;
-    if (!node.free) {
+    if (!node.free && !outline_.absent[static_cast<size_t>(i)]) {
       cost.compute_seconds =
           cost.product ? work.flops / device.bf16_flops_per_second
                        : (work.flops + kTranscendentalCycles * work.transcendentals) / lanes;
-      if (!outline_.absent[static_cast<size_t>(i)]) cost.hash = Mix(static_cast<uint64_t>(i) + 1);
+      cost.hash = Mix(static_cast<uint64_t>(i) + 1);
     }
     if (!node.free || !MadeAnywhere(instruction)) {
       cost.bytes = static_cast<double>(instruction.shape().ByteSize());
@@ -97,7 +103,6 @@ FusionScorer::GroupCost FusionScorer::CostOf(const FusionGroups& groups, int32_t
   ++scored_groups_;
   GroupCost cost;
   double compute = 0, bytes = 0;
-  absl::InlinedVector<int32_t, 64> read;
   for (int32_t member : groups.Members(root)) {
     const auto m = static_cast<size_t>(member);
     compute += costs_[m].compute_seconds;
@@ -105,7 +110,12 @@ FusionScorer::GroupCost FusionScorer::CostOf(const FusionGroups& groups, int32_t
     cost.features.operations += costs_[m].hash != 0 ? 1 : 0;
     cost.features.products += costs_[m].product ? 1 : 0;
     cost.features.reductions += costs_[m].heavy && !costs_[m].product ? 1 : 0;
-    if (groups.Home(member) == root) bytes += costs_[m].bytes;
+    if (costs_[m].hash != 0) cost.group.nodes.push_back(member);
+    if (groups.Home(member) == root) {
+      bytes += costs_[m].bytes;
+      cost.group.written.push_back(member);
+      cost.traffic += Mix(~static_cast<uint64_t>(member));
+    }
     const absl::Span<const int32_t> operands = graph_->Operands(member);
     for (size_t i = 0; i < operands.size(); ++i) {
       const int32_t edge = operand_edges_[first_operand_[m] + i];
@@ -114,51 +124,94 @@ FusionScorer::GroupCost FusionScorer::CostOf(const FusionGroups& groups, int32_t
       const FusionGroups::Roots& of = groups.GroupsOf(operands[i]);
       const bool inside = edge >= 0 && outline_.fused[static_cast<size_t>(edge)] &&
                           !groups.IsCut(edge) && std::binary_search(of.begin(), of.end(), root);
-      if (!inside) read.push_back(operands[i]);
+      if (!inside) cost.group.read.push_back(operands[i]);
     }
   }
+  std::vector<int32_t>& read = cost.group.read;
   std::sort(read.begin(), read.end());
   read.erase(std::unique(read.begin(), read.end()), read.end());
-  for (int32_t operand : read) bytes += costs_[static_cast<size_t>(operand)].bytes;
+  for (int32_t operand : read) {
+    bytes += costs_[static_cast<size_t>(operand)].bytes;
+    cost.traffic += Mix(static_cast<uint64_t>(operand) << 32);
+  }
   cost.features.read_values = static_cast<int>(read.size());
   cost.features = Finish(compute, bytes, cost.features);
   return cost;
 }
 
-FusionKernelFeatures FusionScorer::FeaturesOf(const std::vector<int32_t>& nodes) const {
+FusionGroup FusionScorer::WithBorder(const std::vector<int32_t>& nodes) const {
   const auto inside = [&nodes](int32_t node) {
     return std::binary_search(nodes.begin(), nodes.end(), node);
   };
-  FusionKernelFeatures counts;
-  double compute = 0, bytes = 0;
+  FusionGroup group;
+  group.nodes = nodes;
   std::set<int32_t> read;
   for (int32_t node : nodes) {
-    const auto n = static_cast<size_t>(node);
-    compute += costs_[n].compute_seconds;
-    counts.operations += costs_[n].hash != 0 ? 1 : 0;
-    counts.products += costs_[n].product ? 1 : 0;
-    counts.reductions += costs_[n].heavy && !costs_[n].product ? 1 : 0;
     const auto& out = graph_->OutEdges(node);
-    const bool leaves =
-        graph_->nodes()[n].escapes || std::any_of(out.begin(), out.end(), [&](int32_t edge) {
-          return !inside(graph_->edges()[static_cast<size_t>(edge)].consumer);
-        });
-    if (leaves) bytes += costs_[n].bytes;
+    const bool leaves = graph_->nodes()[static_cast<size_t>(node)].escapes ||
+                        std::any_of(out.begin(), out.end(), [&](int32_t edge) {
+                          return !inside(graph_->edges()[static_cast<size_t>(edge)].consumer);
+                        });
+    if (leaves) group.written.push_back(node);
     for (int32_t operand : graph_->Operands(node)) {
-      if (!inside(operand) && costs_[static_cast<size_t>(operand)].bytes > 0) read.insert(operand);
+      if (!inside(operand)) read.insert(operand);
     }
   }
-  for (int32_t operand : read) bytes += costs_[static_cast<size_t>(operand)].bytes;
-  counts.read_values = static_cast<int>(read.size());
+  group.read.assign(read.begin(), read.end());
+  return group;
+}
+
+FusionKernelFeatures FusionScorer::FeaturesOf(const FusionGroup& group) const {
+  FusionKernelFeatures counts;
+  double compute = 0, bytes = 0;
+  for (int32_t node : group.nodes) {
+    const NodeCost& cost = costs_[static_cast<size_t>(node)];
+    compute += cost.compute_seconds;
+    counts.operations += cost.hash != 0 ? 1 : 0;
+    counts.products += cost.product ? 1 : 0;
+    counts.reductions += cost.heavy && !cost.product ? 1 : 0;
+  }
+  for (int32_t node : group.written) bytes += costs_[static_cast<size_t>(node)].bytes;
+  for (int32_t node : group.read) {
+    const double of_node = costs_[static_cast<size_t>(node)].bytes;
+    bytes += of_node;
+    counts.read_values += of_node > 0 ? 1 : 0;
+  }
   return Finish(compute, bytes, counts);
+}
+
+double FusionScorer::Expect(const FusionGroup& group, const FusionKernelFeatures& features) const {
+  return prior_ != nullptr ? prior_(group) : model_.Predict(features);
 }
 
 double FusionScorer::SecondsOf(const FusionGroups& groups, int32_t root) const {
   if (groups.Members(root).empty()) return 0;
-  const GroupCost cost = CostOf(groups, root);
-  const auto known = known_.find(cost.hash);
-  const double once = known != known_.end() ? known->second : model_.Predict(cost.features);
-  return once * static_cast<double>(graph_->nodes()[static_cast<size_t>(root)].executions);
+  GroupCost cost = CostOf(groups, root);
+  const double executions =
+      static_cast<double>(graph_->nodes()[static_cast<size_t>(root)].executions);
+  if (const auto known = known_.find(cost.hash); known != known_.end()) {
+    return known->second * executions;
+  }
+  // Without either there is nothing to spare.
+  if (prior_ == nullptr && samples_.empty()) return model_.Predict(cost.features) * executions;
+  const uint64_t key = Mix(cost.hash) + cost.traffic;
+  if (corrected_.size() >= kMaxRemembered) corrected_.clear();
+  if (expected_.size() >= kMaxRemembered) expected_.clear();
+  const auto [corrected, is_new] = corrected_.try_emplace(key, 0);
+  if (!is_new) return corrected->second * executions;
+  for (auto* nodes : {&cost.group.nodes, &cost.group.written}) {
+    std::sort(nodes->begin(), nodes->end());
+  }
+  double once = 0;
+  if (prior_ != nullptr) {
+    const auto [expected, unknown] = expected_.try_emplace(key, 0);
+    if (unknown) expected->second = Expect(cost.group, cost.features);
+    once = expected->second;
+  } else {
+    once = Expect(cost.group, cost.features);
+  }
+  corrected->second = once * std::exp(overlap_.Correction(cost.group.nodes));
+  return corrected->second * executions;
 }
 
 void FusionScorer::Rescore(State* state) const {
@@ -241,14 +294,23 @@ double FusionScorer::ScoreMove(const Config& /*base*/, const Config& move) const
 void FusionScorer::Learn(const std::vector<TimedKernel>& kernels, double default_seconds) {
   absl::MutexLock lock(&mutex_);
   for (const TimedKernel& kernel : kernels) {
+    if (kernel.group.nodes.empty()) continue;
+    FusionGroup group = kernel.group;
+    if (group.read.empty() && group.written.empty()) group = WithBorder(group.nodes);
+    const auto& first = graph_->nodes()[static_cast<size_t>(group.nodes.front())];
     uint64_t hash = 0;
-    for (int32_t node : kernel.nodes) hash += costs_[static_cast<size_t>(node)].hash;
+    for (int32_t node : group.nodes) hash += costs_[static_cast<size_t>(node)].hash;
+    std::erase_if(group.nodes,
+                  [this](int32_t node) { return costs_[static_cast<size_t>(node)].hash == 0; });
     if (hash == 0 || kernel.seconds <= 0 || !known_.insert({hash, kernel.seconds}).second) continue;
-    const auto& first = graph_->nodes()[static_cast<size_t>(kernel.nodes.front())];
-    samples_.push_back({FeaturesOf(kernel.nodes), kernel.seconds,
-                        kernel.seconds * static_cast<double>(first.executions)});
+    Sample sample;
+    sample.kernel = {FeaturesOf(group), kernel.seconds,
+                     kernel.seconds * static_cast<double>(first.executions)};
+    if (prior_ != nullptr) sample.prior_seconds = prior_(group);
+    sample.group = std::move(group);
+    samples_.push_back(std::move(sample));
   }
-  if (!kernels.empty()) model_.Fit(samples_);
+  if (!kernels.empty()) Refit();
   for (State& state : states_) Rescore(&state);
   if (default_seconds > 0) {
     const std::vector<uint64_t> none(states_.front().cuts.size());
@@ -257,6 +319,22 @@ void FusionScorer::Learn(const std::vector<TimedKernel>& kernels, double default
     offset_ = default_seconds - state.total;
   }
   ++version_;
+}
+
+void FusionScorer::Refit() {
+  if (prior_ == nullptr) {
+    std::vector<FusionKernelModel::Sample> kernels;
+    kernels.reserve(samples_.size());
+    for (const Sample& sample : samples_) kernels.push_back(sample.kernel);
+    model_.Fit(kernels);
+  }
+  overlap_.Clear();
+  corrected_.clear();
+  for (const Sample& sample : samples_) {
+    const double expected =
+        prior_ != nullptr ? sample.prior_seconds : model_.Predict(sample.kernel.features);
+    overlap_.Add(sample.group.nodes, std::log(sample.kernel.seconds / expected));
+  }
 }
 
 std::vector<FusionScorer::Group> FusionScorer::GroupsUnder(const Config& config) const {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <vector>
@@ -12,18 +13,24 @@
 #include "absl/synchronization/mutex.h"
 #include "hardware/device_spec.h"
 #include "hlo/fusion_graph.h"
+#include "hlo/fusion_group.h"
 #include "hlo/fusion_realised.h"
 #include "search/candidate_scorer.h"
 #include "search/fusion_groups.h"
 #include "search/fusion_kernel_model.h"
+#include "search/fusion_overlap_model.h"
 
 namespace autotune {
 
-// A kernel whose time is known, as the nodes in it, in seconds of one execution.
+// A kernel whose time is known, in seconds of one execution. Where the group tells neither what it
+// reads nor what it writes, that is taken to be whatever crosses its border.
 struct TimedKernel {
-  std::vector<int32_t> nodes;
+  FusionGroup group;
   double seconds = 0;
 };
+
+// What a kernel is expected to take, in seconds of one execution: a learned model.
+using FusionPrior = std::function<double(const FusionGroup& group)>;
 
 // Scores fusion configurations of a whole program by an analytical model: the natural logarithm of
 // the sum of its kernels' times in seconds. A kernel takes the longer of its arithmetic (products
@@ -31,15 +38,19 @@ struct TimedKernel {
 // and of its traffic (each value that it reads or writes once, at the published bandwidth), and a
 // fixed time. Fusing saves the traffic between two kernels; it may repeat arithmetic.
 //
-// Kernels whose time is known by Learn take that time; a factor for the others is fitted to it
-// (FusionKernelModel).
+// With a prior, kernels take the time that it says instead.
+//
+// Kernels whose time is known by Learn take that time. Without a prior a factor for the others is
+// fitted to it (FusionKernelModel); what then is missed of the known kernels corrects those that
+// overlap with them (FusionOverlapModel).
 //
 // Incremental: keeps the groups of configurations that it scored lately and re-scores of the
 // closest one only the groups that differ. Thread-safe; callers wait for each other.
 class FusionScorer final : public CandidateScorer {
  public:
   // Without an outline of a compilation: PredictOutline. The graph must outlive the scorer.
-  FusionScorer(const FusionGraph* graph, FusionOutline outline, const DeviceSpec& device);
+  FusionScorer(const FusionGraph* graph, FusionOutline outline, const DeviceSpec& device,
+               FusionPrior prior = nullptr);
   ~FusionScorer() override;
 
   std::vector<double> Score(absl::Span<const Config> configs) const override;
@@ -72,15 +83,28 @@ class FusionScorer final : public CandidateScorer {
     uint64_t hash = 0;  // 0: not part of a kernel's identity
   };
   struct GroupCost {
+    FusionGroup group;
     FusionKernelFeatures features;
-    uint64_t hash = 0;
+    uint64_t hash = 0;     // of the nodes
+    uint64_t traffic = 0;  // of what is read and written
+  };
+  struct Sample {
+    FusionGroup group;
+    FusionKernelModel::Sample kernel;
+    double prior_seconds = 0;
   };
 
   GroupCost CostOf(const FusionGroups& groups, int32_t root) const;
-  // The features of a kernel with these nodes, ascending, that keeps what others need of it.
-  FusionKernelFeatures FeaturesOf(const std::vector<int32_t>& nodes) const;
+  FusionKernelFeatures FeaturesOf(const FusionGroup& group) const;
+  // Of what crosses the border of these nodes, ascending.
+  FusionGroup WithBorder(const std::vector<int32_t>& nodes) const;
+  // Seconds of one execution before any correction.
+  double Expect(const FusionGroup& group, const FusionKernelFeatures& features) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   FusionKernelFeatures Finish(double compute_seconds, double bytes,
                               FusionKernelFeatures counts) const;
+  // Fits the models to samples_.
+  void Refit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   double SecondsOf(const FusionGroups& groups, int32_t root) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   State& Nearest(const std::vector<uint64_t>& cuts) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -93,6 +117,7 @@ class FusionScorer final : public CandidateScorer {
   const FusionGraph* graph_;
   const FusionOutline outline_;
   const DeviceSpec device_;
+  const FusionPrior prior_;
   std::vector<NodeCost> costs_;
   std::vector<int32_t> operand_edges_;  // beside the graph's operands: the edge, or -1
   std::vector<size_t> first_operand_;
@@ -100,9 +125,13 @@ class FusionScorer final : public CandidateScorer {
   mutable std::atomic<int64_t> scored_groups_ = 0;
 
   mutable absl::Mutex mutex_;
-  absl::flat_hash_map<uint64_t, double> known_ ABSL_GUARDED_BY(mutex_);     // by nodes' hash
-  std::vector<FusionKernelModel::Sample> samples_ ABSL_GUARDED_BY(mutex_);  // of known_
+  absl::flat_hash_map<uint64_t, double> known_ ABSL_GUARDED_BY(mutex_);  // by nodes' hash
+  std::vector<Sample> samples_ ABSL_GUARDED_BY(mutex_);                  // of known_
   FusionKernelModel model_ ABSL_GUARDED_BY(mutex_);
+  FusionOverlapModel overlap_ ABSL_GUARDED_BY(mutex_);
+  // By nodes and traffic: what prior_ said, which is dear, and what was made of it.
+  mutable absl::flat_hash_map<uint64_t, double> expected_ ABSL_GUARDED_BY(mutex_);
+  mutable absl::flat_hash_map<uint64_t, double> corrected_ ABSL_GUARDED_BY(mutex_);
   double offset_ ABSL_GUARDED_BY(mutex_) = 0;
   mutable std::list<State> states_ ABSL_GUARDED_BY(mutex_);  // used last first
 };

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "costmodel/evaluation.h"
+#include "costmodel/fusion_examples.h"
 #include "costmodel/model_file.h"
 #include "costmodel/rank_metrics.h"
 #include "costmodel/recorded_examples.h"
@@ -19,6 +20,7 @@
 #include "tuner/command_status.h"
 #include "tuner/command_study.h"
 #include "tuner/commands.h"
+#include "tuner/fusion_evaluate.h"
 #include "tuner/html_evaluation.h"
 #include "tuner/number_options.h"
 #include "tuner/printable.h"
@@ -49,6 +51,7 @@ struct EvaluateOptions {
   int64_t bootstrap = 1000;
   std::string html;
   bool json = false;
+  std::string task = "tile";
   StudyCommandOptions study;
 };
 
@@ -206,7 +209,55 @@ nlohmann::json EvaluationToJson(const EvaluateOptions& options, const Evaluation
   return result;
 }
 
+// The fusion task: each program judged by networks that were trained on the others, or by a given
+// model.
+absl::StatusOr<std::vector<FusionProgramQuality>> EvaluateFusion(const EvaluateOptions& options) {
+  std::vector<FusionPair> pairs;
+  for (const std::string& folder : options.data) {
+    for (FusionPair& pair : FusionPairsOf(folder)) pairs.push_back(std::move(pair));
+  }
+  if (pairs.size() < 2 || options.models.size() > 1) {
+    return WithExitCode(kExitBadInput,
+                        absl::InvalidArgumentError(
+                            "--task fusion takes at most one --model, and folders of at least two "
+                            "programs NAME.hlo with recordings NAME.jsonl.gz of their fusions"));
+  }
+  if (options.models.empty()) {
+    return CrossValidateFusion(pairs, options.study.seeds, static_cast<int>(options.jobs), "/tmp");
+  }
+  absl::StatusOr<ModelFile> model = LoadModel(options.models.front());
+  if (!model.ok()) return WithExitCode(kExitBadInput, model.status());
+  absl::StatusOr<std::unique_ptr<Network>> network = RestoreNetwork(*model);
+  if (!network.ok()) return network.status();
+  std::vector<FusionProgramQuality> qualities;
+  for (const FusionPair& pair : pairs) {
+    const auto side = model->split.find(ProgramOfFile(pair.recording));
+    const bool seen = side != model->split.end() && side->second != Side::kTest;
+    if (seen && !options.all) continue;
+    absl::StatusOr<std::vector<FusionProgramQuality>> rows =
+        AssessFusionModels(pair, network->get());
+    if (!rows.ok()) return WithExitCode(kExitBadInput, rows.status());
+    qualities.insert(qualities.end(), rows->begin(), rows->end());
+  }
+  return qualities;
+}
+
+int RunFusionEvaluate(const EvaluateOptions& options, CommandContext& context) {
+  const absl::StatusOr<std::vector<FusionProgramQuality>> qualities = EvaluateFusion(options);
+  if (!qualities.ok()) return context.Fail(qualities.status());
+  if (options.json) {
+    context.out << DumpJson(FusionQualityJson(*qualities)) << "\n";
+  } else {
+    context.out << PrintableText(FusionQualityText(*qualities));
+  }
+  return kExitDone;
+}
+
 int RunEvaluate(const EvaluateOptions& options, CommandContext& context) {
+  if (options.task == "fusion") return RunFusionEvaluate(options, context);
+  if (options.task != "tile") {
+    return context.Fail(kExitWrongUse, "--task takes tile or fusion");
+  }
   if (options.study.wanted()) {
     return RunStudies(options.study, options.data, options.jobs, options.bootstrap, options.json,
                       context);
@@ -248,6 +299,11 @@ void AddEvaluateCommand(CLI::App& app, CommandContext& context) {
             "Samples for the intervals; 0 for none")
       ->capture_default_str();
   AddNumber(*command, "--jobs", options->jobs, {1, 256}, "Threads")->capture_default_str();
+  command
+      ->add_option("--task", options->task,
+                   "tile; or fusion: folders of programs with recordings of their fusions, each "
+                   "program judged by a model of the others")
+      ->capture_default_str();
   command->add_option("--html", options->html, "Write a page with charts here");
   command->add_flag("--json", options->json, "One JSON document on standard output");
   AddStudyOptions(*command, options->study);

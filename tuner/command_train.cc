@@ -15,6 +15,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "costmodel/fusion_examples.h"
+#include "costmodel/fusion_features.h"
+#include "costmodel/fusion_training.h"
 #include "costmodel/model_file.h"
 #include "costmodel/network_json.h"
 #include "costmodel/npz_data.h"
@@ -62,6 +65,7 @@ struct TrainOptions {
 
 // Everything that a training works with.
 struct Setup {
+  std::vector<FusionPair> pairs;  // of the fusion task
   TrainerOptions trainer;
   const FeatureSchema* schema = &TileFeatureSchema();
   RecordedData data;
@@ -87,6 +91,11 @@ absl::Status ReadConfig(const std::string& path, TrainerOptions* options) {
 absl::StatusOr<RecordedData> ReadExamples(const TrainOptions& options,
                                           const std::vector<std::string>& files,
                                           const ProgramSplit& split, Setup* setup) {
+  if (!setup->pairs.empty()) {
+    setup->schema = &FusionFeatureSchema();
+    return ReadFusionData(setup->pairs, split, setup->training.get(), setup->validation.get(),
+                          setup->test.get());
+  }
   const auto npz = std::count_if(files.begin(), files.end(), IsNpzFile);
   if (npz == 0) {
     RecordedDataOptions read;
@@ -105,8 +114,28 @@ absl::StatusOr<RecordedData> ReadExamples(const TrainOptions& options,
                      setup->validation.get(), setup->test.get());
 }
 
+// Programs with recordings of their fusions.
+absl::Status FindPairs(const TrainOptions& options, std::vector<FusionPair>* pairs) {
+  for (const std::string& folder : options.data) {
+    for (FusionPair& pair : FusionPairsOf(folder)) pairs->push_back(std::move(pair));
+  }
+  if (!pairs->empty()) return absl::OkStatus();
+  return WithExitCode(kExitBadInput,
+                      absl::InvalidArgumentError(
+                          "--task fusion takes folders of programs NAME.hlo with recordings "
+                          "NAME.jsonl.gz of their fusions (autotune record --space fusion)"));
+}
+
+absl::StatusOr<std::vector<std::string>> DataFiles(const TrainOptions& options,
+                                                   const Setup& setup) {
+  if (setup.pairs.empty()) return ExpandDataFiles(options.data);
+  std::vector<std::string> files;
+  for (const FusionPair& pair : setup.pairs) files.push_back(pair.recording);
+  return files;
+}
+
 absl::Status ReadData(const TrainOptions& options, Setup* setup) {
-  absl::StatusOr<std::vector<std::string>> files = ExpandDataFiles(options.data);
+  absl::StatusOr<std::vector<std::string>> files = DataFiles(options, *setup);
   if (!files.ok()) return files.status();
   std::vector<std::string> programs;
   for (const std::string& file : *files) programs.push_back(ProgramOfFile(file));
@@ -141,10 +170,12 @@ absl::StatusOr<Setup> Prepare(const TrainOptions& options) {
   }
   Setup setup;
   TrainerOptions& trainer = setup.trainer;
-  trainer.network.seed = options.seed;
   trainer.network.members = 3;
-  // An absolute time is what the fusion task is about.
-  if (options.task == "fusion") trainer.step.loss = Loss::kSquaredError;
+  if (options.task == "fusion") {
+    if (absl::Status status = FindPairs(options, &setup.pairs); !status.ok()) return status;
+    trainer = FusionTrainerOptions();
+  }
+  trainer.network.seed = options.seed;
   if (absl::Status status = ReadConfig(options.config, &trainer); !status.ok()) return status;
   if (absl::Status status = ReadData(options, &setup); !status.ok()) return status;
   trainer.network.opcodes = setup.schema->opcodes;
@@ -265,7 +296,8 @@ void AddTrainCommand(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--task", options->task,
                    "tile: the order of a kernel's configurations; "
-                   "fusion: absolute times")
+                   "fusion: the times of a program's kernels, from --data folders of NAME.hlo with "
+                   "NAME.jsonl.gz")
       ->capture_default_str();
   command->add_option("--out", options->out, "The folder of the model")->required();
   command->add_option("--config", options->config, "Hyper-parameters, a JSON file");

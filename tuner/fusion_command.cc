@@ -25,6 +25,7 @@
 #include "tuner/command_status.h"
 #include "tuner/fusion_inspect.h"
 #include "tuner/fusion_joint.h"
+#include "tuner/fusion_prior.h"
 #include "tuner/fusion_render.h"
 #include "tuner/fusion_tuner.h"
 #include "tuner/interrupt.h"
@@ -53,6 +54,7 @@ class FusionCommand {
   absl::Status LoadGraph();
   absl::Status OpenCompiler();
   absl::Status OpenRecording();
+  absl::Status OpenModel();
   absl::StatusOr<std::variant<FusionCompilation, Failure>> Measure(const FusionDecision& decision);
   AotBackendOptions AotOptions() const;
   FusionTunerOptions TunerOptions(int64_t budget) const;
@@ -74,6 +76,7 @@ class FusionCommand {
   std::unique_ptr<FusionCompiler> compiler_;
   std::optional<FusionRecording> recording_;  // that is replayed
   std::optional<DeviceSpec> device_;
+  FusionPrior prior_;
 };
 
 absl::Status FusionCommand::LoadGraph() {
@@ -106,6 +109,19 @@ absl::Status FusionCommand::OpenRecording() {
   absl::StatusOr<DeviceSpec> device = FindDeviceSpec(recording_->origin().device);
   if (!device.ok()) return WithExitCode(kExitBadInput, device.status());
   device_ = *std::move(device);
+  return absl::OkStatus();
+}
+
+// A learned model that was asked for. In a joint run a folder is a model of tiles.
+absl::Status FusionCommand::OpenModel() {
+  const bool joint = options_.space == "tile+fusion";
+  if (!model_given_ || options_.model == "analytical" || options_.model == "none" ||
+      (joint && options_.model != "learned")) {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<FusionPrior> prior = CreateFusionPrior(options_.model, &*graph_, *device_);
+  if (!prior.ok()) return prior.status();
+  prior_ = *std::move(prior);
   return absl::OkStatus();
 }
 
@@ -143,6 +159,7 @@ absl::Status FusionCommand::Prepare() {
   if (absl::Status status = LoadGraph(); !status.ok()) return status;
   const bool replays = !options_.recordings.empty();
   if (absl::Status status = replays ? OpenRecording() : OpenCompiler(); !status.ok()) return status;
+  if (absl::Status status = OpenModel(); !status.ok()) return status;
   out_ = !options_.out.empty() ? options_.out
                                : NewRunDirectory(options_.program, absl::ToUnixMicros(absl::Now()));
   if (absl::Status status = MakeOutputDirectory(out_); !status.ok()) return status;
@@ -178,6 +195,7 @@ FusionTunerOptions FusionCommand::TunerOptions(int64_t budget) const {
   tuning.guide = options_.model == "none"                         ? FusionGuide::kNone
                  : model_given_ && options_.model == "analytical" ? FusionGuide::kAnalytical
                                                                   : FusionGuide::kLearned;
+  tuning.prior = prior_;
   tuning.top_k = options_.top_k;
   tuning.seed = options_.seed;
   // Both spaces are confirmed together.
@@ -266,7 +284,10 @@ absl::StatusOr<int> FusionCommand::RunJoint() {
   if (!tuning.ok()) return tuning.status();
   absl::StatusOr<double> tile_gain = TileGain();
   if (!tile_gain.ok()) return tile_gain.status();
-  const JointSplit split = SplitJointBudget(budget, probe, tuning->predicted_gain, *tile_gain);
+  // The model likes best what it errs about: no more is expected of fusion than it has shown.
+  const double fusion_gain =
+      std::min(tuning->predicted_gain, std::max(0.0, -tuning->comparison.change.schedule));
+  const JointSplit split = SplitJointBudget(budget, probe, fusion_gain, *tile_gain);
   if (!tuning->stopped && split.fusion > probe) {
     tuning = Tune(split.fusion);
     if (!tuning.ok()) return tuning.status();

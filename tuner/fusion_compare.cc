@@ -2,19 +2,23 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <ostream>
 #include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "costmodel/fusion_examples.h"
+#include "costmodel/fusion_training.h"
+#include "costmodel/recorded_examples.h"
+#include "hardware/device_spec.h"
 #include "hardware/fusion_recording.h"
 #include "hlo/fusion_inline.h"
 #include "nlohmann/json.hpp"
 #include "tuner/command_status.h"
+#include "tuner/fusion_prior.h"
 #include "tuner/fusion_study.h"
 #include "tuner/interrupt.h"
 #include "tuner/output_files.h"
@@ -24,44 +28,46 @@
 namespace autotune {
 namespace {
 
-constexpr char kSuffix[] = ".jsonl.gz";
-
-struct Input {
-  std::string program;
-  std::string recording;
-};
-
-// The pairs of a folder, by name.
-std::vector<Input> PairsOf(const std::string& folder) {
-  std::vector<Input> inputs;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string path = entry.path().string();
-    if (!absl::EndsWith(path, kSuffix)) continue;
-    std::string program = absl::StrCat(absl::StripSuffix(path, kSuffix), ".hlo");
-    if (std::filesystem::exists(program, error)) inputs.push_back({std::move(program), path});
-  }
-  std::sort(inputs.begin(), inputs.end(),
-            [](const Input& a, const Input& b) { return a.program < b.program; });
-  return inputs;
-}
-
 bool IsFolder(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_directory(path, error);
 }
 
-absl::StatusOr<FusionStudy> Study(const Input& input, const FusionStudyOptions& options) {
-  absl::StatusOr<Program> program = LoadProgram(input.program);
+// A network that was trained on the other recordings of the folder; of a recording by itself the
+// weights that come with autotune, whose model.json tells what they have seen.
+absl::StatusOr<FusionPrior> PriorFor(const std::vector<FusionPair>& pairs, const FusionPair& pair,
+                                     const FusionStudyOptions& options, const FusionGraph& graph,
+                                     const DeviceSpec& device) {
+  if (pairs.size() < 2) return CreateFusionPrior("learned", &graph, device);
+  std::error_code error;
+  absl::StatusOr<std::unique_ptr<Network>> network =
+      TrainFusionWithout(pairs, ProgramOfFile(pair.recording), options.first_seed, /*jobs=*/2,
+                         std::filesystem::temp_directory_path(error).string());
+  if (!network.ok()) return WithExitCode(kExitBroken, network.status());
+  return FusionPriorOf(std::shared_ptr<const Network>(*std::move(network)), &graph, device);
+}
+
+absl::StatusOr<FusionStudy> Study(const std::vector<FusionPair>& pairs, const FusionPair& pair,
+                                  FusionStudyOptions options) {
+  absl::StatusOr<Program> program = LoadProgram(pair.program);
   if (!program.ok()) return program.status();
   if (program->module == nullptr) {
     return WithExitCode(kExitBadInput,
-                        absl::InvalidArgumentError(absl::StrCat(input.program, " is no program")));
+                        absl::InvalidArgumentError(absl::StrCat(pair.program, " is no program")));
   }
   absl::StatusOr<FusionGraph> graph = InlinedFusionGraph(*program->module);
   if (!graph.ok()) return WithExitCode(kExitBadInput, graph.status());
-  absl::StatusOr<FusionRecording> recording = FusionRecording::Load(input.recording);
+  absl::StatusOr<FusionRecording> recording = FusionRecording::Load(pair.recording);
   if (!recording.ok()) return WithExitCode(kExitBadInput, recording.status());
+  const bool learned = std::any_of(options.methods.begin(), options.methods.end(),
+                                   [](const FusionMethod& method) { return method.learned; });
+  if (learned) {
+    absl::StatusOr<DeviceSpec> device = FindDeviceSpec(recording->origin().device);
+    if (!device.ok()) return WithExitCode(kExitBadInput, device.status());
+    absl::StatusOr<FusionPrior> prior = PriorFor(pairs, pair, options, *graph, *device);
+    if (!prior.ok()) return prior.status();
+    options.prior = *std::move(prior);
+  }
   absl::StatusOr<FusionStudy> study = RunFusionStudy(*graph, *recording, options);
   if (!study.ok()) return WithExitCode(kExitBadInput, study.status());
   return study;
@@ -70,7 +76,7 @@ absl::StatusOr<FusionStudy> Study(const Input& input, const FusionStudyOptions& 
 }  // namespace
 
 bool ComparesFusions(const std::string& program, const std::vector<std::string>& recordings) {
-  if (recordings.empty()) return IsFolder(program) && !PairsOf(program).empty();
+  if (recordings.empty()) return IsFolder(program) && !FusionPairsOf(program).empty();
   return recordings.size() == 1 && FusionRecording::Load(recordings.front()).ok();
 }
 
@@ -85,12 +91,12 @@ int CompareFusionMethods(const FusionCompareOptions& options, CommandContext& co
     std::erase_if(study.budgets, [&](int64_t b) { return b >= *options.max_evaluations; });
     study.budgets.push_back(*options.max_evaluations);
   }
-  std::vector<Input> inputs = PairsOf(options.program);
-  if (!options.recordings.empty()) inputs = {{options.program, options.recordings.front()}};
+  std::vector<FusionPair> pairs = FusionPairsOf(options.program);
+  if (!options.recordings.empty()) pairs = {{options.program, options.recordings.front()}};
   std::vector<FusionStudy> studies;
-  for (const Input& input : inputs) {
+  for (const FusionPair& pair : pairs) {
     if (InterruptRequested()) return kExitInterrupted;
-    absl::StatusOr<FusionStudy> done = Study(input, study);
+    absl::StatusOr<FusionStudy> done = Study(pairs, pair, study);
     if (!done.ok()) return context.Fail(done.status());
     studies.push_back(*std::move(done));
   }

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "costmodel/fusion_examples.h"
 #include "hardware/device_spec.h"
 #include "hlo/fusion_inline.h"
 #include "hlo/fusion_realised.h"
@@ -58,8 +59,8 @@ int RunFusionInspection(const Program& program, const std::string& target,
   FusionEvidence evidence;
   if (realised) {
     std::vector<TimedKernel> kernels;
-    for (const FusionRecordedKernel& kernel : recorded->kernels()) {
-      kernels.push_back({kernel.nodes, kernel.once.schedule});
+    for (FusionRecordedGroup& kernel : RecordedGroups(*graph, *recorded)) {
+      kernels.push_back({std::move(kernel.group), kernel.seconds});
     }
     refitted.Learn(kernels, base->total.schedule);
     evidence = {&refitted, &*recorded};

@@ -69,6 +69,7 @@ absl::StatusOr<FusionTuning> RunOnce(const FusionGraph& graph, const FusionRecor
   tuner.budget = method.strategy.empty() ? 1 : options.budgets.back();
   if (!method.strategy.empty()) tuner.strategy = method.strategy;
   tuner.guide = method.guide;
+  if (method.learned) tuner.prior = options.prior;
   tuner.seed = seed;
   tuner.confirm = false;
   for (const FusionEntry& entry : recording.entries()) tuner.only.push_back(entry.decision);
@@ -93,16 +94,17 @@ absl::StatusOr<FusionStudyRow> RunMethod(const FusionGraph& graph, const FusionR
 }  // namespace
 
 absl::StatusOr<FusionMethod> FusionMethod::Parse(const std::string& name) {
-  if (name == "default") return FusionMethod{name, "", FusionGuide::kNone};
+  if (name == "default") return FusionMethod{name, "", FusionGuide::kNone, false};
   const std::pair<std::string, std::string> parts = absl::StrSplit(name, absl::MaxSplits('+', 1));
-  FusionMethod method{name, parts.first, FusionGuide::kNone};
+  FusionMethod method{name, parts.first, FusionGuide::kNone, false};
   if (parts.second == "analytical") {
     method.guide = FusionGuide::kAnalytical;
-  } else if (parts.second == "refit") {
+  } else if (parts.second == "refit" || parts.second == "learned") {
     method.guide = FusionGuide::kLearned;
+    method.learned = parts.second == "learned";
   } else if (!parts.second.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the method ", name, " names no model of fusion; those are analytical and refit"));
+        "the method ", name, " names no model of fusion; those are analytical, refit and learned"));
   }
   if (!IsStrategy(parts.first)) {
     return absl::InvalidArgumentError(
@@ -152,6 +154,10 @@ absl::StatusOr<FusionStudy> RunFusionStudy(const FusionGraph& graph,
   study.fused_edges = std::count(outline.fused.begin(), outline.fused.end(), true);
   study.best = CompareFusions(fastest->total, base->total).change;
   for (const FusionMethod& method : options.methods) {
+    if (method.learned && options.prior == nullptr) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("there is no learned model for the method ", method.name));
+    }
     absl::StatusOr<FusionStudyRow> row =
         RunMethod(graph, recording, *device, method, options, -study.best.schedule);
     if (!row.ok()) return row.status();

@@ -15,11 +15,13 @@
 namespace autotune {
 
 // A way to search fusion: "default" (the compiler's choice alone), STRATEGY (every proposal is
-// compiled), STRATEGY+analytical or STRATEGY+refit (FusionGuide).
+// compiled), STRATEGY+analytical, STRATEGY+refit (FusionGuide) or STRATEGY+learned (refitted too,
+// but on top of FusionStudyOptions::prior).
 struct FusionMethod {
   std::string name;
   std::string strategy;  // empty for the default
   FusionGuide guide = FusionGuide::kNone;
+  bool learned = false;
 
   // InvalidArgument for an unknown strategy or model.
   static absl::StatusOr<FusionMethod> Parse(const std::string& name);
@@ -62,11 +64,14 @@ struct FusionStudyOptions {
   std::vector<int64_t> budgets = {20, 100};  // ascending
   int64_t seeds = 5;
   uint64_t first_seed = 1;
+  // A model that has not seen the program, for methods with "+learned".
+  FusionPrior prior;
 };
 
 // Runs each method on a recording, which is the whole space: only recorded configurations are
 // proposed, and only recorded compilations count. The default is compiled first by all.
-// FailedPrecondition if the recording is of another program or lacks the default.
+// FailedPrecondition if the recording is of another program or lacks the default, or if a method
+// needs a prior and there is none.
 absl::StatusOr<FusionStudy> RunFusionStudy(const FusionGraph& graph,
                                            const FusionRecording& recording,
                                            const FusionStudyOptions& options);

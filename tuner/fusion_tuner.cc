@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "hardware/fusion_foresight.h"
+#include "hlo/fusion_group.h"
 #include "search/builtin.h"
 #include "search/fusion_scorer.h"
 #include "search/fusion_space.h"
@@ -76,7 +77,7 @@ class Session {
       space_ = std::make_unique<RecordedSpace>(std::move(configs));
     }
     if (options_.guide != FusionGuide::kNone) {
-      scorer_ = std::make_unique<FusionScorer>(&graph_, outline, device_);
+      scorer_ = std::make_unique<FusionScorer>(&graph_, outline, device_, options_.prior);
       Teach(result_.base);
     }
     return absl::OkStatus();
@@ -114,9 +115,10 @@ class Session {
     if (options_.guide == FusionGuide::kAnalytical && !base) return;
     std::vector<TimedKernel> kernels;
     if (options_.guide == FusionGuide::kLearned) {
-      for (int32_t index : entry.kernels) {
-        const FusionRecordedKernel& kernel = recording().kernels()[static_cast<size_t>(index)];
-        kernels.push_back({kernel.nodes, kernel.once.schedule});
+      std::vector<FusionGroup> groups = GroupsOf(graph_, recording().GroupingOf(entry));
+      for (size_t i = 0; i < groups.size(); ++i) {
+        const auto index = static_cast<size_t>(entry.kernels[i]);
+        kernels.push_back({std::move(groups[i]), recording().kernels()[index].once.schedule});
       }
     }
     scorer_->Learn(kernels,

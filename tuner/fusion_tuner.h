@@ -12,6 +12,7 @@
 #include "hardware/fusion_compiler.h"
 #include "hardware/fusion_recording.h"
 #include "hlo/fusion_graph.h"
+#include "search/fusion_scorer.h"
 
 namespace autotune {
 
@@ -32,6 +33,9 @@ struct FusionTunerOptions {
   int64_t budget = 100;  // whole-program compilations, default and confirmation included
   std::string strategy = "annealing";
   FusionGuide guide = FusionGuide::kLearned;
+  // What kernels are expected to take before anything of the program is known; absent for the
+  // roofline.
+  FusionPrior prior;
   int64_t top_k = 4;
   uint64_t seed = 0;
   // Compile the winner once more at the end, with this where it is set.

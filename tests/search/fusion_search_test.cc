@@ -29,6 +29,12 @@ int32_t Node(const FusionGraph& graph, const char* name) {
   return graph.NodeOf(graph.module().FindInstruction(name));
 }
 
+FusionGroup Of(std::vector<int32_t> nodes) {
+  FusionGroup group;
+  group.nodes = std::move(nodes);
+  return group;
+}
+
 std::vector<std::string> Members(const FusionGraph& graph, const FusionGroups& groups,
                                  const char* root) {
   std::vector<std::string> names;
@@ -154,7 +160,7 @@ ENTRY e { x = f32[1024,1024] parameter(0)  a = f32[1024,1024] negate(x)
   ROOT b = f32[1024,1024] abs(a) })");
   FusionScorer scorer(&graph, PredictOutline(graph), V3());
   const int64_t version = scorer.version();
-  scorer.Learn({{{Node(graph, "a"), Node(graph, "b")}, 1e-4}}, 1.5e-4);
+  scorer.Learn({{Of({Node(graph, "a"), Node(graph, "b")}), 1e-4}}, 1.5e-4);
   EXPECT_NE(scorer.version(), version);
   const std::vector<Config> configs = {Config(FusionDecision{}), Config(FusionDecision{{0}})};
   const std::vector<double> scores = scorer.Score(configs);
@@ -163,7 +169,7 @@ ENTRY e { x = f32[1024,1024] parameter(0)  a = f32[1024,1024] negate(x)
   // Neither operation alone is known: each reads and writes an array, as the pair does, and takes
   // as much longer than that as the one known kernel.
   EXPECT_NEAR(std::exp(scores[1]), 0.5e-4 + 2e-4, 1e-9);
-  scorer.Learn({{{Node(graph, "a")}, 2e-4}, {{Node(graph, "b")}, 3e-4}}, 0);
+  scorer.Learn({{Of({Node(graph, "a")}), 2e-4}, {Of({Node(graph, "b")}), 3e-4}}, 0);
   EXPECT_NEAR(std::exp(scorer.Score(configs)[1]), 5.5e-4, 1e-9);
 }
 
@@ -215,10 +221,10 @@ TEST_P(FusionStrategyTest, FindsThePlantedCuts) {
   std::sort(best.cuts.begin(), best.cuts.end());
   std::vector<TimedKernel> known;
   for (const FusionScorer::Group& group : scorer.GroupsUnder(Config(FusionDecision{}))) {
-    known.push_back({group.nodes, 1e-3});
+    known.push_back({Of(group.nodes), 1e-3});
   }
   for (const FusionScorer::Group& group : scorer.GroupsUnder(Config(best))) {
-    known.push_back({group.nodes, 1e-6});
+    known.push_back({Of(group.nodes), 1e-6});
   }
   scorer.Learn(known, 0);
   auto strategy = CreateStrategy(GetParam(), &space, &scorer, 11);

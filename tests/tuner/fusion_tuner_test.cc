@@ -108,16 +108,14 @@ TEST(FusionTunerTest, StepByStepItFindsTheBestToo) {
   const FusionGraph graph = Graph();
   FakeCompiler compiler(&graph, /*disagree=*/false);
   const FusionTuning tuning =
-      Tune(graph, compiler, {.budget = 40, .strategy = "model-greedy", .seed = 1});
+      Tune(graph, compiler, {.budget = 40, .strategy = "model-greedy", .top_k = 1, .seed = 1});
   EXPECT_NEAR(tuning.fastest.total.schedule, 6e-6, 1e-12);
-  // A step each: the first proposals cut one value's edges at most.
-  for (size_t i = 1; i <= 4; ++i) {
-    std::set<int32_t> values;
-    for (int64_t cut : tuning.recording.entries()[i].decision.cuts) {
-      values.insert(graph.edges()[static_cast<size_t>(cut)].producer);
-    }
-    EXPECT_EQ(values.size(), 1);
+  // A step each: what comes first cuts the edges of one value at most.
+  std::set<int32_t> values;
+  for (int64_t cut : tuning.recording.entries()[1].decision.cuts) {
+    values.insert(graph.edges()[static_cast<size_t>(cut)].producer);
   }
+  EXPECT_EQ(values.size(), 1);
   EXPECT_EQ(tuning.foreseen, 0);  // it proposes only what is open
 }
 

@@ -1,0 +1,97 @@
+#ifndef AUTOTUNE_COSTMODEL_FUSION_FEATURES_H_
+#define AUTOTUNE_COSTMODEL_FUSION_FEATURES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "costmodel/features.h"
+#include "hardware/device_spec.h"
+#include "hlo/fusion_graph.h"
+#include "hlo/fusion_group.h"
+
+namespace autotune {
+
+// The features of FusionFeaturizer, a schema of its own ("autotune-fusion"). A group has one
+// configuration with one feature, which is 0.
+const FeatureSchema& FusionFeatureSchema();
+
+// The features of a kernel that a program has, or is expected to have, as a group of its operations
+// before optimisation. Nothing is known of layouts and tiles then: features of the group are sums
+// and extremes (arithmetic by kind in vector registers, values read and written, the largest
+// product), those of an operation its shape and work. Sizes enter as log2(1 + x). What can be
+// computed once a program is; immutable, thread-safe.
+class FusionFeaturizer {
+ public:
+  // The graph must outlive this.
+  FusionFeaturizer(const FusionGraph* graph, const DeviceSpec& device);
+
+  // What the group takes at least, in seconds: its products at the peak of the matrix units, or
+  // each value that it reads or writes once at the published bandwidth, whichever is longer; and at
+  // least 100 ns.
+  double RooflineSeconds(const FusionGroup& group) const;
+
+  // The group as a graph of its operations and of the values that it reads, with the features of
+  // FusionFeatureSchema().
+  KernelGraph GraphOf(const FusionGroup& group) const;
+
+ private:
+  // Kinds of arithmetic; kKindNames has their names.
+  enum Kind : int8_t {
+    kSimple,
+    kDivide,
+    kTranscendental,
+    kConvert,
+    kBroadcast,
+    kReshape,
+    kTranspose,
+    kMove,
+    kUpdate,
+    kReduceMinor,
+    kReduceOther,
+    kWindow,
+    kGather,
+    kScatter,
+    kProduct,
+    kOther,
+    kKinds
+  };
+  struct Product {
+    double rows = 0, columns = 0, contracted = 0, batch = 1;
+    double window = 1, stride = 1, dilation = 1, groups = 1;
+  };
+  struct Node {
+    Kind kind = kOther;
+    double registers = 0;       // of arithmetic, padded to whole ones
+    double vector_seconds = 0;  // of one pass over them
+    double product_seconds = 0;
+    double bytes = 0;         // of the value, where it takes traffic
+    double padded_bytes = 0;  // with its last two extents padded to registers
+    int product = -1;         // index into products_
+  };
+  struct Sums;
+
+  static Kind KindOf(const HloInstruction& instruction);
+  static Product ProductOf(const HloInstruction& instruction);
+  void AddNode(int32_t index, double flops, const DeviceSpec& device);
+  void AddMember(int32_t index, Sums* sums) const;
+  void AddWritten(int32_t index, Sums* sums) const;
+  void AddRead(const FusionGroup& group, int32_t index, Sums* sums) const;
+  Sums SumOf(const FusionGroup& group) const;
+  double RooflineOf(const Sums& sums) const;
+  std::vector<float> Describe(const Sums& sums) const;
+  void WriteNode(int32_t index, bool read, bool written, KernelGraph* graph) const;
+  static std::vector<std::string> GroupNames();
+
+  friend const FeatureSchema& FusionFeatureSchema();
+
+  const FusionGraph* graph_;
+  double bandwidth_;
+  std::vector<Node> nodes_;
+  std::vector<Product> products_;
+};
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_COSTMODEL_FUSION_FEATURES_H_
