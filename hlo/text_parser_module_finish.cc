@@ -51,8 +51,8 @@ bool TextParser::FinishModule(proto::HloModuleProto* module) {
   proto::ProgramShapeProto* layout = module->mutable_host_program_shape();
   const std::vector<const HloInstruction*>& parameters = builder_->Edit(entry_).parameters;
   if (!layout->has_result()) {
-    // XLA takes the layouts of parameters and root, but forgets the orders of their dimensions where
-    // the header has other attributes of its configuration.
+    // XLA takes the layouts of parameters and root, but forgets the orders of their dimensions
+    // where the header has other attributes of its configuration.
     const auto add = [&](Shape shape, proto::ShapeProto* to) {
       if (configures_) ForgetOrders(&shape);
       shape.ToProto(to);

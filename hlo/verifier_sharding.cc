@@ -1,7 +1,6 @@
 // Shardings against the shapes that they split, and against each other in loops and branches.
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -98,7 +97,8 @@ std::string Key(const OpSharding& sharding) {
   return plain.SerializeAsString();
 }
 
-absl::Status CheckConsistent(const HloInstruction& caller, std::vector<const HloInstruction*> all) {
+absl::Status CheckConsistent(const HloInstruction& caller,
+                             const std::vector<const HloInstruction*>& all) {
   const HloInstruction* first = nullptr;
   for (const HloInstruction* instruction : all) {
     if (!instruction->attributes().has_sharding()) continue;
@@ -126,7 +126,7 @@ absl::Status CheckSharding(const HloInstruction& instruction) {
     for (const HloComputation* branch : instruction.called_computations()) {
       all.push_back(&branch->root());
     }
-    AUTOTUNE_RETURN_IF_ERROR(CheckConsistent(instruction, std::move(all)));
+    AUTOTUNE_RETURN_IF_ERROR(CheckConsistent(instruction, all));
   }
   if (!instruction.attributes().has_sharding()) return absl::OkStatus();
   const Shape& shape = instruction.shape();

@@ -115,7 +115,6 @@ LINES = [
     "f32[2] negate(,f32[2] a)",
     "() tuple(,)",
     "f32[4,4] convolution(f32[4,4] a, f32[4,4] b), dim_labels=bf_io->bf, batch_group_count=0",
-    "f32[4,4] convolution(f32[4,4] a, f32[4,4] b), dim_labels=bf_io->bf, feature_group_count=-2",
     "f32[4,8] scaled-dot(f8e4m3fn[4,64] a, f8e4m3fn[64,8] b, f8e8m0fnu[4,2] c, f8e8m0fnu[2,8] d), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
     "pred[2] compare(f32[2] a, f32[2] b), direction=EQ",
     "pred[2] compare(s32[2] a, s32[2] b), direction=LT",
