@@ -122,8 +122,8 @@ class Chromium:
 
   def resize(self, width, height=900, dark=False, medium=""):
     """The window as the next page finds it: its size in pixels, the reader's theme, paper or not."""
-    self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-              deviceScaleFactor=1, mobile=width < 600)
+    self._window = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    self.call("Emulation.setDeviceMetricsOverride", **self._window)
     self.call("Emulation.setEmulatedMedia", media=medium, features=[
         {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
@@ -168,9 +168,14 @@ class Chromium:
     """The whole page, however long, as the bytes of a PNG file."""
     height = self.evaluate("document.documentElement.scrollHeight")
     width = self.evaluate("window.innerWidth")
-    return base64.b64decode(self.call(
-        "Page.captureScreenshot", format="png", captureBeyondViewport=True,
-        clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1})["data"])
+    # In a window of that height everything is painted, while a busy machine leaves out what lies
+    # beyond the window's end.
+    self.call("Emulation.setDeviceMetricsOverride", **{**self._window, "height": height})
+    self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True,
+                        clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1})["data"]
+    self.call("Emulation.setDeviceMetricsOverride", **self._window)
+    return base64.b64decode(picture)
 
   def print(self):
     """The page on A4 paper, as the bytes of a PDF file."""

@@ -302,10 +302,16 @@
     };
   };
 
+  // Of a long name the beginning: Chart.js gives names half of the width and shows their end.
+  const nameOfCategory = function(value) {
+    const name = this.getLabelForValue(value);
+    const most = Math.min(26, Math.floor(this.chart.width / 18));
+    return name.length > most ? name.slice(0, most - 1) + '…' : name;
+  };
+
   const barChart = (spec) => {
     const options = baseOptions(spec);
     const format = formats[spec.value.format || 'number'];
-    const shorten = (name) => name.length > 26 ? name.slice(0, 25) + '…' : name;
     options.indexAxis = 'y';
     options.scales = {
       x: axis(spec.value, {
@@ -316,7 +322,7 @@
         stacked: !!spec.stacked, grid: {display: false},
         ticks: {
           color: variable('ink'), autoSkip: false,
-          callback: function(value) { return shorten(this.getLabelForValue(value)); },
+          callback: nameOfCategory,
         },
       },
     };
@@ -341,10 +347,13 @@
     const format = formats[spec.value.format || 'number'];
     const largest = Math.max(...spec.ranges.flatMap((range) => range.map((value) => value || 1)));
     options.indexAxis = 'y';
-    options.layout = {padding: {right: 44}};
+    options.layout = {padding: {right: spec.middle ? 58 : 44}};  // for the number beside the bar
     options.scales = {
       x: axis({min: 1, max: largest * 1.05, ...spec.value}),
-      y: {grid: {display: false}, ticks: {color: variable('ink'), autoSkip: false}},
+      y: {
+        grid: {display: false},
+        ticks: {color: variable('ink'), autoSkip: false, callback: nameOfCategory},
+      },
     };
     options.plugins.tooltip.callbacks = {
       label: ({dataIndex}) => {
