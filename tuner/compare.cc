@@ -19,6 +19,7 @@
 #include "tbb/task_arena.h"
 #include "tuner/compare_models.h"
 #include "tuner/compare_run.h"
+#include "tuner/models.h"
 
 namespace autotune {
 namespace {
@@ -184,13 +185,18 @@ class Comparison {
     const auto scorer = task.subject->scorers.find(method.model);
     const uint64_t seed = RunSeed(options_.first_seed + task.seed,
                                   task.subject->kernel.recorded().kernel().fingerprint);
+    const auto model = std::find_if(models_.begin(), models_.end(), [&](const NamedModel& named) {
+      return named.name == method.model;
+    });
     absl::StatusOr<SearchRun> run =
         RunSearch(task.subject->kernel, method,
                   scorer != task.subject->scorers.end() ? scorer->second.get() : nullptr,
                   {.with_default = options_.with_default,
                    .max_evaluations = options_.max_evaluations,
                    .exploration = options_.exploration,
-                   .seed = seed});
+                   .seed = seed,
+                   .spread = SpreadOf(model == models_.end() ? nullptr : model->model,
+                                      task.subject->kernel.recorded().kernel())});
     task.status = run.status();
     if (run.ok()) task.subject->runs[task.method].runs[task.seed] = *std::move(run);
     if (!options_.progress) return;

@@ -116,9 +116,11 @@ absl::StatusOr<SearchRun> RunSearch(const ComparedKernel& kernel, const SearchMe
   absl::StatusOr<std::unique_ptr<SearchStrategy>> strategy =
       CreateStrategy(method.strategy, &kernel.space(), scorer, options.seed);
   if (!strategy.ok()) return strategy.status();
-  KernelSearch search(
-      kernel.space(), scorer, *std::move(strategy),
-      {.model = method.model, .exploration = options.exploration, .seed = options.seed});
+  KernelSearch search(kernel.space(), scorer, *std::move(strategy),
+                      {.model = method.model,
+                       .exploration = options.exploration,
+                       .spread = options.spread,
+                       .seed = options.seed});
   if (!observed.empty()) search.Observe(observed);
   while (!recorder.Done()) {
     const std::vector<RankedCandidate> next = search.Next(1);

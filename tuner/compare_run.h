@@ -2,6 +2,7 @@
 #define AUTOTUNE_TUNER_COMPARE_RUN_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,6 +82,8 @@ struct SearchRunOptions {
   std::optional<int64_t> max_evaluations;
   double exploration = 0.1;  // see PrefilterOptions
   uint64_t seed = 0;
+  // How uncertain the method's model is, for the exploration; null where it does not say.
+  std::function<std::vector<double>(absl::Span<const Config>)> spread;
 };
 
 // Searches one kernel with one method, one candidate at a time and through the same proposals,

@@ -66,9 +66,16 @@ std::vector<RankedCandidate> KernelSearch::TakeFromPool(int64_t n) {
   for (const Waiter& waiter : pool_) scores.push_back(waiter.score);
   const PrefilterOptions options = {.top_k = n,
                                     .exploration = scorer_ != nullptr ? options_.exploration : 0};
+  std::vector<double> spread;
+  if (options_.spread && options.exploration > 0 && n < static_cast<int64_t>(pool_.size())) {
+    std::vector<Config> configs;
+    configs.reserve(pool_.size());
+    for (const Waiter& waiter : pool_) configs.push_back(waiter.config);
+    spread = options_.spread(configs);
+  }
   // The golden ratio's bits keep the seeds of successive rounds apart.
   const std::vector<size_t> kept =
-      Prefilter(scores, options, options_.seed ^ (++round_ * 0x9E3779B97F4A7C15u));
+      Prefilter(scores, options, options_.seed ^ (++round_ * 0x9E3779B97F4A7C15u), spread);
 
   std::vector<RankedCandidate> taken;
   std::vector<bool> gone(pool_.size(), false);

@@ -2,6 +2,7 @@
 #define AUTOTUNE_TUNER_KERNEL_SEARCH_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ struct KernelSearchOptions {
   // `min_proposals` a round.
   int64_t proposals_per_candidate = 8;
   int64_t min_proposals = 64;
+  // How uncertain the scorer is of configurations, for the exploration; null where it does not say.
+  std::function<std::vector<double>(absl::Span<const Config>)> spread;
   uint64_t seed = 0;
 };
 

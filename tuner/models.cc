@@ -4,6 +4,7 @@
 #include <memory>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -54,6 +55,20 @@ absl::StatusOr<std::shared_ptr<CostModel>> CreateModel(const std::string& name,
                                          "--model learned: ", shipped.status().message())));
   }
   return CreateLearnedModel(*shipped, *spec, source);
+}
+
+std::function<std::vector<double>(absl::Span<const Config>)> SpreadOf(const CostModel* model,
+                                                                      const Kernel& kernel) {
+  const auto* learned = dynamic_cast<const LearnedModel*>(model);
+  if (learned == nullptr) return nullptr;
+  return [learned, &kernel](absl::Span<const Config> configs) {
+    std::vector<double> spread(configs.size(), 0);
+    absl::StatusOr<std::vector<UncertainPrediction>> predictions =
+        learned->PredictWithSpread(kernel, configs);
+    if (!predictions.ok()) return spread;
+    for (size_t i = 0; i < spread.size(); ++i) spread[i] = (*predictions)[i].spread;
+    return spread;
+  };
 }
 
 }  // namespace autotune

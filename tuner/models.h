@@ -1,12 +1,17 @@
 #ifndef AUTOTUNE_TUNER_MODELS_H_
 #define AUTOTUNE_TUNER_MODELS_H_
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "costmodel/cost_model.h"
+#include "hardware/config.h"
 #include "hardware/measurement.h"
+#include "hlo/kernel.h"
 
 namespace autotune {
 
@@ -18,6 +23,12 @@ namespace autotune {
 absl::StatusOr<std::shared_ptr<CostModel>> CreateModel(const std::string& name,
                                                        const std::string& device,
                                                        TimeSource source = TimeSource::kHardware);
+
+// How uncertain a model is of each configuration of a kernel, in log-seconds: by how much the
+// members of an ensemble disagree. Null for a model that does not know (the analytical one, or
+// null). Model and kernel must outlive the function, which is as thread-safe as the model.
+std::function<std::vector<double>(absl::Span<const Config>)> SpreadOf(const CostModel* model,
+                                                                      const Kernel& kernel);
 
 }  // namespace autotune
 

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "tuner/models.h"
 #include "tuner/program_sum.h"
 
 namespace autotune {
@@ -88,6 +89,7 @@ absl::Status TuningSession::Prepare() {
     search.model = model_ != nullptr ? std::string(model_->name()) : "";
     if (SecondOpinion() != nullptr) search.opinion = std::string(SecondOpinion()->name());
     search.exploration = options_.exploration;
+    search.spread = SpreadOf(model_, kernel);
     // A kernel is searched in the same way whatever other kernels the program has.
     search.seed = options_.seed ^ kernel.fingerprint;
     if (absl::Status status = kernels_.back().StartSearch(options_.strategy, search);

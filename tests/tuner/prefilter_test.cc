@@ -60,5 +60,34 @@ TEST(PrefilterTest, SameSeedSameAnswer) {
   EXPECT_NE(Prefilter(scores, options, 7), Prefilter(scores, options, 8));
 }
 
+// What nobody is sure of is explored before what is known to be slow, and a score that is sure to
+// be bad never.
+TEST(PrefilterTest, ExploresWhereTheModelIsUncertain) {
+  std::vector<double> scores(40, 1.0);
+  std::vector<double> spread(40, 0.0);
+  scores[0] = 0;
+  scores[7] = kInf;
+  spread[7] = 9;
+  spread[21] = 1.0;  // may be as fast as the best
+  int found = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const std::vector<size_t> kept =
+        Prefilter(scores, {.top_k = 2, .exploration = 0.5}, seed, spread);
+    ASSERT_EQ(kept.size(), 2u);
+    EXPECT_EQ(kept[0], 0u);
+    EXPECT_NE(kept[1], 7u);
+    found += kept[1] == 21 ? 1 : 0;
+    EXPECT_EQ(kept, Prefilter(scores, {.top_k = 2, .exploration = 0.5}, seed, spread));
+  }
+  EXPECT_GT(found, 70);   // half of the draws are lower than all the others'
+  EXPECT_LT(found, 150);  // and others get their turn
+}
+
+TEST(PrefilterTest, WithoutExplorationTheSpreadDoesNotShow) {
+  const std::vector<double> scores = {3, 1, 2, 5};
+  EXPECT_THAT(Prefilter(scores, {.top_k = 2, .exploration = 0}, 1, {9.0, 9.0, 9.0, 9.0}),
+              ElementsAre(1, 2));
+}
+
 }  // namespace
 }  // namespace autotune
