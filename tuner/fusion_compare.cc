@@ -70,6 +70,8 @@ absl::StatusOr<FusionStudy> Study(const std::vector<FusionPair>& pairs, const Fu
   }
   absl::StatusOr<FusionStudy> study = RunFusionStudy(*graph, *recording, options);
   if (!study.ok()) return WithExitCode(kExitBadInput, study.status());
+  // What a program calls itself ("jit_f") tells nobody which it is.
+  study->origin.program = ProgramOfFile(pair.recording);
   return study;
 }
 

@@ -49,8 +49,7 @@ FusionQuality QualityOf(const std::vector<double>& truth, const std::vector<doub
 class Judge {
  public:
   Judge(const FusionData& data, const DeviceSpec& device)
-      : graph_(data.graph),
-        groups_(RecordedGroups(data.graph, data.recording)),
+      : groups_(RecordedGroups(data.graph, data.recording)),
         weights_(OverlapWeights(data.graph, device)) {}
 
   FusionQuality Assess(const std::vector<double>& expected, int64_t known) const {
@@ -79,7 +78,6 @@ class Judge {
   }
 
  private:
-  const FusionGraph& graph_;
   const std::vector<FusionRecordedGroup> groups_;
   const std::vector<double> weights_;
 };
