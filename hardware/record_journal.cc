@@ -95,7 +95,7 @@ absl::Status RecordJournal::Read() {
       if (end + 1 == rest.size()) break;
       return absl::DataLossError(absl::StrCat(
           path_, ":", line, ": this result is damaged: ", std::string(status.message()),
-          "; move the file away to go on without it"));
+          "; delete this line to go on without it"));
     }
     rest.remove_prefix(end + 1);
     size_ += static_cast<int64_t>(end) + 1;

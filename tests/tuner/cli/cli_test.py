@@ -509,8 +509,7 @@ class BadInputTest(CliTestCase):
     text = TEXT.replace("ROOT b = f32[8,128]", "ROOT b = f32[8,256]")
     path = self.path("shape.hlo", text)
     shown = "  ROOT b = f32[8,256]{1,0} negate(a)\n         ^"
-    for arguments in [[path, "--out", "run"], ["inspect", path],
-                      ["convert", path, "--to", "pb", "--out", "x"]]:
+    for arguments in [[path, "--out", "run"], ["inspect", path]]:
       error = self.expect(3, *arguments).stderr
       self.assertRegex(error, r"shape\.hlo:5:8: .*negate")
       self.assertIn(shown, error)
