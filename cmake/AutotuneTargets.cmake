@@ -110,6 +110,8 @@ function(autotune_gtest_program name label sources libraries)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${libraries} GTest::gmock GTest::gtest_main autotune_flags)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  # Tests call optimised code, but are not worth optimising: that takes two fifths of compiling them.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   autotune_precompile(${name} <gmock/gmock.h> <gtest/gtest.h>)
   target_compile_definitions(
     ${name} PRIVATE "AUTOTUNE_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
