@@ -1,6 +1,7 @@
 // From an argument of a command to the files that it stands for.
 
 #include <glob.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -32,6 +33,8 @@ bool HoldsModule(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<std::string>> FilesInDirectory(const std::string& directory) {
+  // Folders inside that may not be read are passed over, this one is not.
+  if (access(directory.c_str(), R_OK | X_OK) != 0) return ErrnoStatus(directory, errno);
   std::vector<std::string> files;
   std::error_code error;
   std::filesystem::recursive_directory_iterator it(
@@ -54,10 +57,11 @@ absl::StatusOr<std::vector<std::string>> FilesInDirectory(const std::string& dir
 
 absl::StatusOr<std::vector<std::string>> FilesOfPattern(const std::string& pattern) {
   glob_t matches = {};
-  const int result = ::glob(pattern.c_str(), 0, nullptr, &matches);
+  const int result = ::glob(pattern.c_str(), GLOB_ERR, nullptr, &matches);
   std::vector<std::string> files;
   for (size_t i = 0; i < matches.gl_pathc; ++i) files.emplace_back(matches.gl_pathv[i]);
   ::globfree(&matches);
+  if (result == GLOB_ABORTED) return ErrnoStatus(pattern, EACCES);
   if (result != 0 || files.empty()) {
     return absl::NotFoundError(absl::StrCat(pattern, ": no file matches"));
   }

@@ -29,16 +29,14 @@ absl::StatusOr<int64_t> WindowedExtent(int64_t base, const proto::WindowDimensio
                         window.padding_high(), window.window_dilation(), window.base_dilation()}) {
     if (!InRange(value)) return absl::InvalidArgumentError("a window's extent is out of range");
   }
-  if (window.size() < 0 || window.stride() < 0 || window.window_dilation() < 0 ||
-      window.base_dilation() < 0) {
-    return absl::InvalidArgumentError("a window's size, stride and dilations must not be negative");
+  if (std::min({window.size(), window.stride(), window.window_dilation(), window.base_dilation()}) <
+      1) {
+    return absl::InvalidArgumentError("a window's size, stride and dilations must be positive");
   }
-  const int64_t stride = std::max<int64_t>(1, window.stride());
-  const int64_t padded = Dilated(base, std::max<int64_t>(1, window.base_dilation())) +
-                         window.padding_low() + window.padding_high();
-  const int64_t size =
-      Dilated(std::max<int64_t>(1, window.size()), std::max<int64_t>(1, window.window_dilation()));
-  return padded < size ? 0 : (padded - size) / stride + 1;
+  const int64_t padded =
+      Dilated(base, window.base_dilation()) + window.padding_low() + window.padding_high();
+  const int64_t size = Dilated(window.size(), window.window_dilation());
+  return padded < size ? 0 : (padded - size) / window.stride() + 1;
 }
 
 namespace shape_rules {

@@ -206,6 +206,9 @@ class TextParser {
   // --- text_parser_infer.cc ---
   // The shape of the result where the text leaves it out.
   bool InferResult(Pending* p);
+  bool RoomForTuples(const Pending& p);
+  // The elements of one of the module's shapes, nested ones and tuples included.
+  int64_t NodesOf(const Shape& shape);
 
   // --- text_parser_shape.cc ---
   bool AtShape() const;
@@ -343,6 +346,7 @@ class TextParser {
   bool AxisRef(const proto::MeshProto& mesh, proto::AxisRefProto* axis);
   bool AxisRefs(const proto::MeshProto& mesh,
                 google::protobuf::RepeatedPtrField<proto::AxisRefProto>* axes);
+  bool MeshReplicaGroups(proto::MeshAxesReplicaGroupListProto* list);
   bool ReplicaGroups(Pending* p);
   bool SourceTargetPairs(Pending* p);
   bool Domain(Pending* p);
@@ -369,6 +373,9 @@ class TextParser {
   bool has_payloads_ = false;
   // Bytes of literals of which the text gives one value for all elements.
   size_t expanded_bytes_ = 0;
+  // Elements of tuples whose shape the text leaves out, and what NodesOf counted.
+  int64_t inferred_nodes_ = 0;
+  absl::flat_hash_map<const Shape*, int64_t> tuple_nodes_;
   // A lone instruction: operands that are not there become parameters.
   bool lone_instruction_ = false;
   bool is_scheduled_ = false;

@@ -110,9 +110,39 @@ std::optional<Shape> InferTextOnly(HloOpcode opcode, absl::Span<const Shape* con
   return std::nullopt;
 }
 
+int64_t CountNodes(const Shape& shape) {
+  if (!shape.IsTuple()) return 1;
+  int64_t nodes = 1;
+  for (const Shape& element : shape.tuple_shapes()) nodes += CountNodes(element);
+  return nodes;
+}
+
+// Tuples whose shape is not written may have so many elements in all, nested ones included.
+constexpr size_t kFreeTupleNodes = size_t{1} << 17;
+constexpr size_t kTupleNodesPerByte = 8;
+
 }  // namespace
 
+int64_t TextParser::NodesOf(const Shape& shape) {
+  if (!shape.IsTuple()) return 1;
+  const auto [known, inserted] = tuple_nodes_.try_emplace(&shape, 0);
+  if (inserted) known->second = CountNodes(shape);
+  return known->second;
+}
+
+// A tuple of tuples doubles with each line, so that a short text could fill the memory.
+bool TextParser::RoomForTuples(const Pending& p) {
+  int64_t nodes = 1;
+  for (const HloInstruction* operand : p.operands) nodes += NodesOf(operand->shape());
+  for (const HloComputation* callee : p.computations) nodes += NodesOf(callee->root().shape());
+  const auto room = static_cast<int64_t>(kFreeTupleNodes + kTupleNodesPerByte * lexer_.offset());
+  if (p.f->opcode == HloOpcode::kGetTupleElement || inferred_nodes_ + nodes <= room) return true;
+  return Fail(p.offset, absl::StrCat("the tuples without a written shape have more than ", room,
+                                     " elements up to here"));
+}
+
 bool TextParser::InferResult(Pending* p) {
+  if (!RoomForTuples(*p)) return false;
   absl::InlinedVector<const Shape*, 8> operands;
   for (const HloInstruction* operand : p->operands) operands.push_back(&operand->shape());
   absl::InlinedVector<const Shape*, 4> callees;
@@ -143,6 +173,7 @@ bool TextParser::InferResult(Pending* p) {
   inferred.SetDefaultLayouts();
   CarryFromOperands(p->f->opcode, operands, p->f->dimensions, &inferred);
   p->f->shape = builder_->Intern(std::move(inferred));
+  if (p->f->shape->IsTuple()) inferred_nodes_ += NodesOf(*p->f->shape);
   return true;
 }
 

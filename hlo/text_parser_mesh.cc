@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "hlo/text_parser.h"
@@ -15,6 +17,44 @@ int64_t DeviceCount(const proto::MeshProto& mesh) {
     if (__builtin_mul_overflow(count, axis.size(), &count) || count > kMaxDevices) return -1;
   }
   return count;
+}
+
+// The part of a mesh axis that a reference takes: from `pre_size` devices apart to `end` devices.
+struct AxisPart {
+  int64_t index, pre_size, end;
+};
+
+AxisPart PartOf(const proto::AxisRefProto& axis, const proto::MeshProto& mesh) {
+  const int64_t index = axis.mesh_axis_index();
+  if (!axis.has_sub_axis_info()) return {index, 1, mesh.axes(static_cast<int>(index)).size()};
+  const auto& sub = axis.sub_axis_info();
+  return {index, sub.pre_size(), sub.pre_size() * sub.size()};
+}
+
+// Notes the axes, and returns whether one takes a part of an axis that another took already.
+bool Overlaps(const google::protobuf::RepeatedPtrField<proto::AxisRefProto>& axes,
+              const proto::MeshProto& mesh, std::vector<AxisPart>* taken) {
+  for (const proto::AxisRefProto& axis : axes) {
+    const AxisPart part = PartOf(axis, mesh);
+    for (const AxisPart& other : *taken) {
+      if (other.index != part.index) continue;
+      // An axis of one device is the whole of it.
+      if (part.pre_size == other.pre_size) return true;
+      if (part.pre_size < other.end && other.pre_size < part.end) return true;
+    }
+    taken->push_back(part);
+  }
+  return false;
+}
+
+bool Overlaps(const proto::NamedShardingProto& named) {
+  std::vector<AxisPart> taken;
+  for (const auto& dimension : named.dim_shardings()) {
+    if (Overlaps(dimension.axes(), named.mesh(), &taken)) return true;
+  }
+  return Overlaps(named.replicated_axes(), named.mesh(), &taken) ||
+         Overlaps(named.unreduced_axes(), named.mesh(), &taken) ||
+         Overlaps(named.manual_axes(), named.mesh(), &taken);
 }
 
 }  // namespace
@@ -147,6 +187,7 @@ bool TextParser::AxisRefs(const proto::MeshProto& mesh,
 
 // What stands behind the `{` of a sharding by mesh axes, up to its `}`.
 bool TextParser::NamedSharding(proto::OpSharding* sharding) {
+  const size_t offset = lexer_.offset();
   proto::NamedShardingProto* named = sharding->mutable_named_sharding();
   if (!Mesh(named->mutable_mesh())) return false;
   const bool one_device = named->mesh().axes().empty() && !named->mesh().device_ids().empty();
@@ -163,6 +204,7 @@ bool TextParser::NamedSharding(proto::OpSharding* sharding) {
   while (Eat(Token::kComma)) {
     if (!NamedShardingPart(/*first=*/false, named)) return false;
   }
+  if (Overlaps(*named)) return Fail(offset, "a part of a mesh axis is used twice");
   return Expect(Token::kRightBrace, "to end a sharding");
 }
 
@@ -208,18 +250,29 @@ bool TextParser::DimShardings(proto::NamedShardingProto* named) {
   });
 }
 
+bool TextParser::MeshReplicaGroups(proto::MeshAxesReplicaGroupListProto* list) {
+  const size_t offset = lexer_.offset();
+  if (!Mesh(list->mutable_mesh())) return false;
+  // The comma may lack, but not before device_ids, behind which there is none.
+  if (Eat(Token::kComma) && lexer_.kind() == Token::kAttributeName &&
+      lexer_.text() == "device_ids") {
+    lexer_.Next();
+    if (!MeshDeviceIds(list->mutable_mesh())) return false;
+  }
+  if (!AxisRefs(list->mesh(), list->mutable_axes())) return false;
+  std::vector<AxisPart> taken;
+  if (Overlaps(list->axes(), list->mesh(), &taken)) {
+    return Fail(offset, "a part of a mesh axis is used twice");
+  }
+  const bool grouped = std::any_of(taken.begin(), taken.end(),
+                                   [](const AxisPart& part) { return part.end > part.pre_size; });
+  return grouped || Fail(offset, "a group of a mesh has more than one device");
+}
+
 bool TextParser::ReplicaGroups(Pending* p) {
   P* attributes = AttributesOf(p);
   if (AtIdentifier("mesh") || AtIdentifier("maximal_mesh")) {
-    auto* list = attributes->mutable_mesh_axes_replica_group_list();
-    if (!Mesh(list->mutable_mesh())) return false;
-    Eat(Token::kComma);
-    if (lexer_.kind() == Token::kAttributeName && lexer_.text() == "device_ids") {
-      lexer_.Next();
-      if (!MeshDeviceIds(list->mutable_mesh())) return false;
-      Eat(Token::kComma);
-    }
-    return AxisRefs(list->mesh(), list->mutable_axes());
+    return MeshReplicaGroups(attributes->mutable_mesh_axes_replica_group_list());
   }
   if (lexer_.kind() == Token::kLeftBrace) {
     proto::CollectiveDeviceListProto* list = attributes->mutable_collective_device_list();

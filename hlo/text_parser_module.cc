@@ -306,10 +306,11 @@ bool TextParser::Computation() {
         absl::StrCat("the computation is said to return ", result->ToString(false),
                      ", but its root ", f.root->name(), " is ", f.root->shape().ToString(false)));
   }
-  while (Eat(Token::kComma)) {
+  for (bool has_thread = false; Eat(Token::kComma); has_thread = true) {
     if (lexer_.kind() != Token::kAttributeName || lexer_.text() != "execution_thread") {
       return Expected("execution_thread=");
     }
+    if (has_thread) return FailHere("execution_thread is there already");
     lexer_.Next();
     if (!String(&f.execution_thread)) return false;
     has_threads_ = has_threads_ || f.execution_thread != "main";

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -64,6 +65,12 @@ absl::StatusOr<std::string> Convert(const ConvertOptions& options, CommandContex
                       {.format = *from, .keep_unknown = options.keep_unknown}, &verified);
   if (!read.ok()) return WithExitCode(kExitBadInput, read.status());
   if (!verified.ok()) context.err << "warning: " << verified.message() << "\n";
+  const int64_t elided = read->module->elided_constant_count();
+  if (elided > 0 && *to != HloFormat::kText) {
+    context.err << "warning: " << InputName(options.input) << ": XLA does not load the result, for "
+                << elided << (elided == 1 ? " constant was" : " constants were")
+                << " elided (`{...}`): dump the program with its constants\n";
+  }
   return WriteModule(*read->module, *to);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "hlo/printer.h"
 
 namespace autotune {
@@ -188,6 +189,24 @@ const Rejection kRejections[] = {
     {InEntry("ROOT b = f32[] negate(a) ROOT c = f32[] negate(b)"),
      "4:28: the computation has another ROOT already"},
     {InEntry("b = f32[2,3]{0} negate(a)"), "4:15: the array has 2 dimensions, its layout 1"},
+    {InEntry("b = f32[2,3] all-gather(a), dimensions={0}, replica_groups=mesh[\"x\"=2] {}"),
+     "4:62: a group of a mesh has more than one device"},
+    {InEntry(
+         "b = f32[2,3] all-gather(a), dimensions={0}, replica_groups=mesh[\"x\"=2] {\"x\",\"x\"}"),
+     "4:62: a part of a mesh axis is used twice"},
+    {InEntry("b = f32[2,3] negate(a), sharding={mesh[\"x\"=2], [{\"x\"},{\"x\"}]}"),
+     "4:37: a part of a mesh axis is used twice"},
+    {InEntry("b = f32[2,3] negate(a), sharding={mesh[\"x\"=2], [{\"x\"},{}], replicated={\"x\"}}"),
+     "4:37: a part of a mesh axis is used twice"},
+    {InEntry("b = f32[2,3] exponential(a), result_accuracy={tolerance={rtol=-1}}"),
+     "4:60: a tolerance must not be negative"},
+    {"HloModule m\nf { ROOT a = f32[] parameter(0) }, execution_thread=\"main\", "
+     "execution_thread=\"x\"\n",
+     "2:61: execution_thread is there already"},
+    {"HloModule m\nENTRY e {\n  a = f32[1,8,1] parameter(0)\n  b = f32[3,1,1] parameter(1)\n"
+     "  c = convolution(a, b), window={size=3 stride=0}, dim_labels=b0f_0io->b0f\n}\n",
+     "5:7: the shape of this convolution cannot be inferred: a window's size, stride and dilations "
+     "must be positive"},
     {InEntry("b = f32[-2] negate(a)"), "4:11: the extent of a dimension must not be negative"},
     {InEntry("b = f32[99999999999999999999] negate(a)"),
      "4:11: this integer does not fit in 64 bits"},
@@ -229,6 +248,24 @@ const Rejection kRejections[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Rejections, RejectionTest, ::testing::ValuesIn(kRejections));
+
+// Regression: each line doubled what the one before took, without an end.
+TEST(ParserTest, TuplesOfTuplesWithoutShapesHaveALimit) {
+  const auto doubled = [](int times) {
+    std::string text = "HloModule m\nENTRY e {\n  a = f32[] parameter(0)\n  t0 = tuple(a, a)\n";
+    for (int i = 1; i <= times; ++i) {
+      absl::StrAppend(&text, "  t", i, " = tuple(t", i - 1, ", t", i - 1, ")\n");
+    }
+    return absl::StrCat(text, "  ROOT b = negate(a)\n}\n");
+  };
+  EXPECT_TRUE(ParseHloText(doubled(12)).ok());
+  for (const int times : {20, 60}) {
+    const absl::Status status = ParseHloText(doubled(times), {.file_name = "f.hlo"}).status();
+    EXPECT_THAT(
+        std::string(status.message()),
+        testing::ContainsRegex("^f.hlo:19:9: the tuples without a written shape have more"));
+  }
+}
 
 TEST(ParserTest, ErrorShowsTheLineWithACaret) {
   const auto module = ParseHloText("HloModule m\n\nENTRY e {\n  a = f32[] foo(b)\n}\n",

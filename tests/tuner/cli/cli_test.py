@@ -875,6 +875,18 @@ class ConvertTest(CliTestCase):
     self.assertIn("ROOT %r = f32[5]", result.stdout)
     self.assertRegex(result.stderr, r"warning: .*bad.hlo:3:8: 'r' in 'e': declared as f32\[5\]")
 
+  def test_elided_constants_in_a_protobuf_get_a_warning(self):
+    text = self.path("elided.hlo", "HloModule m\nENTRY e { ROOT c = f32[16] constant({...}) }\n")
+    result = self.expect(0, "convert", text, "--to", "pb", "--out", "elided.pb")
+    self.assertIn("1 constant was elided", result.stderr)
+    self.assertEqual(self.expect(0, "convert", text, "--to", "hlo", "--out", "-").stderr, "")
+
+  @unittest.skipIf(os.geteuid() == 0, "root reads everything")
+  def test_a_folder_that_may_not_be_read(self):
+    folder = self.directory / "closed"
+    folder.mkdir(mode=0)
+    self.assertIn("Permission denied", self.expect(3, "check", folder).stderr)
+
   def test_bad_input_leaves_no_file(self):
     bad = self.path("bad.hlo", "HloModule")
     self.expect(3, "convert", bad, "--to", "pb", "--out", "x.pb")
