@@ -21,8 +21,8 @@ bool HasPjrtSupport();
 struct PjrtProgram {
   std::string code;
   std::string format = "hlo";  // "hlo" (a serialised HloModuleProto) or "mlir" (StableHLO)
-  // Memory spaces are as the code has them: a TPU compiler's own placement of buffers in VMEM, which
-  // would move the operands of a kernel that is compiled alone, stays off.
+  // Memory spaces are as the code has them: a TPU compiler's own placement of buffers in VMEM,
+  // which would move the operands of a kernel that is compiled alone, stays off.
   bool memory_assigned = false;
 };
 
