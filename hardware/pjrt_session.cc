@@ -195,8 +195,11 @@ absl::StatusOr<std::vector<HostArray>> PjrtSession::RunOnce(const PjrtExecutable
 absl::Status PjrtSession::SetReference(const proto::DeviceMeasureRequest& request,
                                        const Prepared& program, FailureKind* kind) {
   *kind = FailureKind::kCompileError;
-  const std::string key = absl::StrCat(
-      request.seed(), ":", request.reference().empty() ? request.program() : request.reference());
+  // The unmodified program is measured without a reference, and is one afterwards: then its outputs
+  // are wanted too.
+  const std::string key = request.reference().empty()
+                              ? absl::StrCat(request.seed(), " inputs ", request.program())
+                              : absl::StrCat(request.seed(), " outputs ", request.reference());
   if (reference_.key == key) return absl::OkStatus();
   absl::StatusOr<std::vector<HostArray>> inputs = RandomInputs(*program.module, request.seed());
   if (!inputs.ok()) return inputs.status();

@@ -121,6 +121,22 @@ TEST_P(PjrtBackendTest, ResultsAreComparedWithTheUnmodifiedProgram) {
   EXPECT_EQ(failed->failure().kind, FailureKind::kWrongResult);
 }
 
+// Regression: the outputs of a program that had just been measured itself were taken for none, so
+// that every cut after the default was a wrong result.
+TEST_P(PjrtBackendTest, TheDefaultIsAReferenceAfterItWasMeasured) {
+  const auto program = Parse(kProgram);
+  const auto first = backend_->MeasureProgram(*program, nullptr);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_TRUE(first->ok()) << first->failure().message;
+  const auto cut = backend_->MeasureProgram(*Parse(kCut), program.get());
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_TRUE(cut->ok()) << cut->failure().message;
+  const auto wrong = backend_->MeasureProgram(*Parse(kWrong), program.get());
+  ASSERT_TRUE(wrong.ok()) << wrong.status();
+  ASSERT_FALSE(wrong->ok());
+  EXPECT_EQ(wrong->failure().kind, FailureKind::kWrongResult);
+}
+
 TEST_P(PjrtBackendTest, CandidatesOfABatchAreCompiledTogether) {
   const std::unique_ptr<PjrtBackend> backend = Backend(2);
   const absl::StatusOr<Kernel> kernel = ProgramAsKernel(Parse(kProgram));
