@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -72,19 +73,11 @@ void Schedule(proto::HloModuleProto* program) {
   }
 }
 
-const proto::HloComputationProto* Entry(const proto::HloModuleProto& program) {
-  for (const auto& computation : program.computations()) {
-    if (computation.id() == program.entry_computation_id()) return &computation;
-  }
-  return nullptr;
-}
-
 proto::HloInstructionProto* EntryRoot(proto::HloModuleProto* program) {
-  for (auto& computation : *program->mutable_computations()) {
-    if (computation.id() != program->entry_computation_id()) continue;
-    for (auto& instruction : *computation.mutable_instructions()) {
-      if (instruction.id() == computation.root_id()) return &instruction;
-    }
+  proto::HloComputationProto* entry = EntryComputation(program);
+  if (entry == nullptr) return nullptr;
+  for (proto::HloInstructionProto& instruction : *entry->mutable_instructions()) {
+    if (instruction.id() == entry->root_id()) return &instruction;
   }
   return nullptr;
 }
@@ -105,22 +98,22 @@ uint64_t FingerprintWithPlainScalars(const HloModule& module) {
 
 absl::Status NotFaithful(absl::string_view what) { return absl::FailedPreconditionError(what); }
 
-// Whether two kernels are the same but for where scalars lie.
-bool SameKernel(const Kernel& kernel, uint64_t fingerprint, const HloModule& module) {
-  return fingerprint == kernel.fingerprint ||
-         FingerprintWithPlainScalars(module) == FingerprintWithPlainScalars(*kernel.module);
-}
-
 // The instruction of `compiled` that is the kernel: its root, or the only one between the copies
 // that stage operands in VMEM.
 absl::StatusOr<const HloInstruction*> FindKernel(const Kernel& kernel, const HloModule& compiled) {
   const HloComputation& entry = compiled.entry_computation();
-  if (SameKernel(kernel, KernelFingerprint(compiled), compiled)) return &entry.root();
+  std::optional<uint64_t> plain;  // of the kernel, once it is needed
+  const auto same = [&](uint64_t fingerprint, const HloModule& module) {
+    if (fingerprint == kernel.fingerprint) return true;
+    if (!plain.has_value()) plain = FingerprintWithPlainScalars(*kernel.module);
+    return FingerprintWithPlainScalars(module) == *plain;
+  };
+  if (same(KernelFingerprint(compiled), compiled)) return &entry.root();
   absl::StatusOr<std::vector<Kernel>> found = ExtractKernels(compiled);
   if (!found.ok()) return found.status();
   std::erase_if(*found, [&](const Kernel& candidate) {
     return absl::StartsWith(candidate.name, kStagingPrefix) ||
-           !SameKernel(kernel, candidate.fingerprint, *candidate.module);
+           !same(candidate.fingerprint, *candidate.module);
   });
   if (found->size() == 1 && found->front().count == 1) {
     return compiled.FindInstruction(found->front().name);
@@ -147,7 +140,7 @@ std::string WithWindowConfig(absl::string_view original, const TileBounds& bound
 }
 
 void PinEntryLayouts(proto::HloModuleProto* program) {
-  const proto::HloComputationProto* entry = Entry(*program);
+  const proto::HloComputationProto* entry = EntryComputation(*program);
   if (entry == nullptr) return;
   std::vector<Shape> parameters;
   Shape result;

@@ -28,13 +28,6 @@ bool Is(const proto::HloInstructionProto& instruction, HloOpcode opcode) {
   return instruction.opcode() == HloOpcodeName(opcode);
 }
 
-proto::HloComputationProto* Entry(proto::HloModuleProto* program) {
-  for (proto::HloComputationProto& computation : *program->mutable_computations()) {
-    if (computation.id() == program->entry_computation_id()) return &computation;
-  }
-  return nullptr;
-}
-
 // Rewrites one entry computation, instruction by instruction in order.
 class Stager {
  public:
@@ -138,18 +131,30 @@ class Stager {
 
 }  // namespace
 
-bool UsesVmem(const proto::HloModuleProto& kernel_program) {
-  for (const proto::HloComputationProto& computation : kernel_program.computations()) {
-    if (computation.id() != kernel_program.entry_computation_id()) continue;
-    return std::any_of(computation.instructions().begin(), computation.instructions().end(),
-                       [](const auto& instruction) { return AnyInVmem(instruction.shape()); });
+proto::HloComputationProto* EntryComputation(proto::HloModuleProto* program) {
+  for (proto::HloComputationProto& computation : *program->mutable_computations()) {
+    if (computation.id() == program->entry_computation_id()) return &computation;
   }
-  return false;
+  return nullptr;
+}
+
+const proto::HloComputationProto* EntryComputation(const proto::HloModuleProto& program) {
+  for (const proto::HloComputationProto& computation : program.computations()) {
+    if (computation.id() == program.entry_computation_id()) return &computation;
+  }
+  return nullptr;
+}
+
+bool UsesVmem(const proto::HloModuleProto& kernel_program) {
+  const proto::HloComputationProto* entry = EntryComputation(kernel_program);
+  return entry != nullptr &&
+         std::any_of(entry->instructions().begin(), entry->instructions().end(),
+                     [](const auto& instruction) { return AnyInVmem(instruction.shape()); });
 }
 
 void StageVmemOperands(proto::HloModuleProto* kernel_program) {
-  proto::HloComputationProto* entry = Entry(kernel_program);
-  if (entry != nullptr && UsesVmem(*kernel_program)) Stager(kernel_program, entry).Run();
+  if (!UsesVmem(*kernel_program)) return;
+  Stager(kernel_program, EntryComputation(kernel_program)).Run();
 }
 
 }  // namespace autotune

@@ -8,6 +8,10 @@ namespace autotune {
 // What the names of the instructions that StageVmemOperands adds begin with.
 inline constexpr char kStagingPrefix[] = "staging.";
 
+// The entry computation; null if the id names none.
+proto::HloComputationProto* EntryComputation(proto::HloModuleProto* program);
+const proto::HloComputationProto* EntryComputation(const proto::HloModuleProto& program);
+
 // Whether the module of a kernel has operands or results in VMEM (memory space 1).
 bool UsesVmem(const proto::HloModuleProto& kernel_program);
 
