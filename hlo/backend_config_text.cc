@@ -14,6 +14,8 @@ constexpr absl::string_view kField = "\"wait_on_operation_queues\"";
 // Where the field stands from `from` on. Not string_view::find: configurations are full of quotes,
 // each of which that would stop at.
 size_t FindField(absl::string_view text, size_t from) {
+  // An empty text may be a null pointer, which memmem does not take.
+  if (text.size() - from < kField.size()) return absl::string_view::npos;
   const void* found = memmem(text.data() + from, text.size() - from, kField.data(), kField.size());
   if (found == nullptr) return absl::string_view::npos;
   return static_cast<size_t>(static_cast<const char*>(found) - text.data());

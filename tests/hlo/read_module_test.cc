@@ -109,6 +109,16 @@ TEST(ReadModuleTest, BackendConfigurationsOfTheTableArePutInPlace) {
               HasSubstr("instruction b has the backend_config number 2, but the module has 2"));
 }
 
+TEST(ReadModuleTest, AnEmptyBackendConfigurationMayStandInTheTable) {
+  proto::HloModuleProto module = Proto();
+  module.add_payloads("");
+  auto* root = module.mutable_computations(0)->mutable_instructions(1);
+  root->mutable_backend_config_payload()->set_id(0);
+  const auto read = ReadModule(module.SerializeAsString(), "f");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->module->entry_computation().root().backend_config(), "");
+}
+
 // What XLA wrote before 2025, and what it makes of it today.
 TEST(ReadModuleTest, ProgramsOfOlderVersionsAreUpgraded) {
   const auto module = ParseHloText(
