@@ -5,7 +5,7 @@
 #
 #   ./test.sh            all of it, as CI does
 #   ./test.sh --quick    only the release build and its tests of the label ci
-#   ./test.sh --fuzz     only the fuzzers, for AUTOTUNE_FUZZ_SECONDS each (60)
+#   ./test.sh --fuzz     only the fuzzers, for AUTOTUNE_FUZZ_SECONDS each (60) from another seed each time
 #   ./test.sh --soak     the release build and the long tests (label soak; see docs/benchmarks.md)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -23,12 +23,16 @@ failed=()
 
 say() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
 
-# Reports a failed part and goes on, so that one run shows everything that is wrong.
+# Reports a failed part and goes on, so that one run shows everything that is wrong; how the output of
+# what failed ended comes once more at the end.
 part() {
   local name=$1
   shift
   say "$name"
-  "$@" || failed+=("$name")
+  if ! "$@" 2>&1 | tee build/part.log; then
+    failed+=("$name")
+    { printf '\n== %s\n' "$name" && tail -n 25 build/part.log; } >>build/failed.log
+  fi
 }
 
 # jaxlib, pinned, as the reference of the differential tests, in an environment of its own.
@@ -89,9 +93,11 @@ sanitized_tests() (  # in a process of its own: its environment is not that of t
 )
 
 # Every fuzzer for a time, side by side, from the corpus in the tree; inputs that break something are
-# left in build/fuzz. Long: AUTOTUNE_FUZZ_SECONDS=1800 ./test.sh --fuzz
+# left in build/fuzz. The seed is fixed, for a test is to say the same twice; --fuzz explores.
+# Long: AUTOTUNE_FUZZ_SECONDS=1800 ./test.sh --fuzz
 fuzz_tests() {
   local seconds=${AUTOTUNE_FUZZ_SECONDS:-60} name names=(hlo_text hlo_proto recording) status=0
+  local seed=${AUTOTUNE_FUZZ_SEED:-1}
   local pids=()
   { cmake --preset fuzz && cmake --build --preset fuzz --target "${names[@]/%/_fuzzer}"; } >build/fuzz.log 2>&1 || {
     tail -n 100 build/fuzz.log
@@ -99,7 +105,7 @@ fuzz_tests() {
   }
   for name in "${names[@]}"; do
     mkdir -p "build/fuzz/new_$name"
-    "build/fuzz/tests/${name}_fuzzer" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 \
+    "build/fuzz/tests/${name}_fuzzer" -seed="$seed" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 \
       -max_len=16384 -print_final_stats=1 -artifact_prefix="build/fuzz/$name-" \
       "build/fuzz/new_$name" "tests/fuzz/corpus/$name" >"build/fuzz/$name.log" 2>&1 &
     pids+=($!)
@@ -116,10 +122,11 @@ fuzz_tests() {
 }
 
 mkdir -p build
+rm -f build/failed.log
 say "set-up"
 scripts/setup test
 if [[ $mode == --fuzz ]]; then
-  fuzz_tests
+  AUTOTUNE_FUZZ_SEED=${AUTOTUNE_FUZZ_SEED:-0} fuzz_tests  # 0: from the clock
   exit
 fi
 setup_python
@@ -136,6 +143,7 @@ fi
 part "tests of the label $label" run_ctest build/release "$label"
 
 if [[ ${#failed[@]} -gt 0 ]]; then
+  cat build/failed.log
   printf 'FAILED: %s\n' "${failed[@]}"
   exit 1
 fi
