@@ -334,12 +334,15 @@ class TextParser {
   bool BuildSharding(size_t offset, ShardingParts* parts, proto::OpSharding* sharding);
   bool BuildTiled(size_t offset, ShardingParts* parts, proto::OpSharding* sharding);
   bool DevicesAttribute(ShardingParts* parts);
+  bool RoomForDevices(size_t offset, int64_t count);
   bool IotaTail(Int64s* reshape, Int64s* transpose);
   bool IotaTranspose(size_t rank, Int64s* transpose);
   bool ShardingMetadata(google::protobuf::RepeatedPtrField<proto::OpMetadata>* metadata);
   bool ShardingTypes(google::protobuf::RepeatedField<int>* types);
   bool NamedSharding(proto::OpSharding* sharding);
-  bool NamedShardingPart(bool first, proto::NamedShardingProto* named);
+  bool WholeNamedSharding(proto::NamedShardingProto* named);
+  bool NamedShardingEnd(proto::NamedShardingProto* named);
+  bool NamedShardingPart(proto::NamedShardingProto* named);
   bool DimShardings(proto::NamedShardingProto* sharding);
   bool Mesh(proto::MeshProto* mesh);
   bool MeshDeviceIds(proto::MeshProto* mesh);
@@ -376,6 +379,8 @@ class TextParser {
   // Elements of tuples whose shape the text leaves out, and what NodesOf counted.
   int64_t inferred_nodes_ = 0;
   absl::flat_hash_map<const Shape*, int64_t> tuple_nodes_;
+  // Devices that the protobufs of shardings list although the text does not.
+  int64_t listed_devices_ = 0;
   // A lone instruction: operands that are not there become parameters.
   bool lone_instruction_ = false;
   bool is_scheduled_ = false;

@@ -38,9 +38,10 @@ int NanPayloadBits(ElementType type) {
   return format->mantissa_bits;
 }
 
-// The layout without what XLA drops from the layout of a constant.
+// The shape without what XLA drops from that of a constant: bits of an element, dynamic extents.
 Shape ConstantShape(const Shape& shape) {
   Shape result = shape;
+  for (int64_t i = 0; i < result.rank(); ++i) result.set_dynamic_dimension(i, false);
   if (result.has_layout()) result.mutable_layout().element_size_in_bits = 0;
   return result;
 }

@@ -31,30 +31,51 @@ AxisPart PartOf(const proto::AxisRefProto& axis, const proto::MeshProto& mesh) {
   return {index, sub.pre_size(), sub.pre_size() * sub.size()};
 }
 
-// Notes the axes, and returns whether one takes a part of an axis that another took already.
-bool Overlaps(const google::protobuf::RepeatedPtrField<proto::AxisRefProto>& axes,
-              const proto::MeshProto& mesh, std::vector<AxisPart>* taken) {
+// What is wrong with two parts of the same axis in one sharding, or null.
+const char* ProblemOf(const AxisPart& a, const AxisPart& b) {
+  // An axis of one device is the whole of it.
+  const bool overlap = a.pre_size == b.pre_size || (a.pre_size < b.end && b.pre_size < a.end);
+  if (overlap) return "a part of a mesh axis is used twice";
+  const bool fit = std::max(a.pre_size, b.pre_size) % std::min(a.end, b.end) == 0;
+  return fit ? nullptr : "two parts of a mesh axis do not fit together";
+}
+
+// Adds the axes of one list to those that the sharding has taken; returns what is wrong, or null.
+const char* TakeAxes(const google::protobuf::RepeatedPtrField<proto::AxisRefProto>& axes,
+                     const proto::MeshProto& mesh, bool sorted, std::vector<AxisPart>* taken) {
+  const size_t first = taken->size();
   for (const proto::AxisRefProto& axis : axes) {
     const AxisPart part = PartOf(axis, mesh);
     for (const AxisPart& other : *taken) {
-      if (other.index != part.index) continue;
-      // An axis of one device is the whole of it.
-      if (part.pre_size == other.pre_size) return true;
-      if (part.pre_size < other.end && other.pre_size < part.end) return true;
+      const char* problem = other.index == part.index ? ProblemOf(part, other) : nullptr;
+      if (problem != nullptr) return problem;
+    }
+    if (taken->size() > first) {
+      const AxisPart& before = taken->back();
+      if (before.index == part.index && before.end == part.pre_size) {
+        return "parts of a mesh axis that continue each other have to be written as one";
+      }
+      const bool in_order =
+          std::pair(before.index, before.pre_size) < std::pair(part.index, part.pre_size);
+      if (sorted && !in_order) return "these axes have to be in the order of the mesh";
     }
     taken->push_back(part);
   }
-  return false;
+  return nullptr;
 }
 
-bool Overlaps(const proto::NamedShardingProto& named) {
+const char* ProblemOf(const proto::NamedShardingProto& named) {
   std::vector<AxisPart> taken;
   for (const auto& dimension : named.dim_shardings()) {
-    if (Overlaps(dimension.axes(), named.mesh(), &taken)) return true;
+    const char* problem = TakeAxes(dimension.axes(), named.mesh(), /*sorted=*/false, &taken);
+    if (problem != nullptr) return problem;
   }
-  return Overlaps(named.replicated_axes(), named.mesh(), &taken) ||
-         Overlaps(named.unreduced_axes(), named.mesh(), &taken) ||
-         Overlaps(named.manual_axes(), named.mesh(), &taken);
+  for (const auto* axes :
+       {&named.replicated_axes(), &named.unreduced_axes(), &named.manual_axes()}) {
+    const char* problem = TakeAxes(*axes, named.mesh(), /*sorted=*/true, &taken);
+    if (problem != nullptr) return problem;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -115,9 +136,8 @@ bool TextParser::MeshDeviceIds(proto::MeshProto* mesh) {
               })) {
       return false;
     }
-    if (!reshape.empty() && reshape.size() > 1 && !IotaTranspose(reshape.size(), &transpose)) {
-      return false;
-    }
+    if (reshape.empty()) return FailHere("the range of devices has no dimensions");
+    if (reshape.size() > 1 && !IotaTranspose(reshape.size(), &transpose)) return false;
     TileAssignment range;
     range.reshape.assign(reshape.begin(), reshape.end());
     range.permutation.assign(transpose.begin(), transpose.end());
@@ -187,39 +207,59 @@ bool TextParser::AxisRefs(const proto::MeshProto& mesh,
 
 // What stands behind the `{` of a sharding by mesh axes, up to its `}`.
 bool TextParser::NamedSharding(proto::OpSharding* sharding) {
-  const size_t offset = lexer_.offset();
   proto::NamedShardingProto* named = sharding->mutable_named_sharding();
-  if (!Mesh(named->mutable_mesh())) return false;
-  const bool one_device = named->mesh().axes().empty() && !named->mesh().device_ids().empty();
-  if (!one_device) {
-    // The comma between the mesh and what follows may lack.
+  proto::MeshProto* mesh = named->mutable_mesh();
+  const size_t offset = lexer_.offset();
+  if (!Mesh(mesh)) return false;
+  const bool one_device = mesh->axes().empty() && !mesh->device_ids().empty();
+  if (one_device) return NamedShardingEnd(named);
+  // The comma between the mesh and what follows may lack.
+  if (Eat(Token::kComma) && !mesh->axes().empty() && lexer_.kind() == Token::kAttributeName &&
+      lexer_.text() == "device_ids") {
+    lexer_.Next();
+    if (!MeshDeviceIds(mesh)) return false;
     Eat(Token::kComma);
-    if (lexer_.kind() == Token::kAttributeName && lexer_.text() == "device_ids") {
-      lexer_.Next();
-      if (!MeshDeviceIds(named->mutable_mesh())) return false;
-      Eat(Token::kComma);
+  }
+  if (lexer_.kind() != Token::kLeftBracket) return WholeNamedSharding(named);
+  if (!DimShardings(named)) return false;
+  while (lexer_.kind() != Token::kRightBrace) {
+    if (!Expect(Token::kComma, "or '}' in a sharding") || !NamedShardingPart(named)) return false;
+  }
+  if (const char* problem = ProblemOf(*named); problem != nullptr) return Fail(offset, problem);
+  lexer_.Next();
+  return true;
+}
+
+// One word for all axes of the mesh.
+bool TextParser::WholeNamedSharding(proto::NamedShardingProto* named) {
+  const int axes = named->mesh().axes_size();
+  const auto take_all = [axes](google::protobuf::RepeatedPtrField<proto::AxisRefProto>* to) {
+    for (int i = 0; i < axes; ++i) to->Add()->set_mesh_axis_index(i);
+  };
+  if (EatKeyword(Keyword::kManual)) {
+    take_all(named->mutable_manual_axes());
+  } else if (EatKeyword(Keyword::kUnreduced)) {
+    take_all(named->mutable_unreduced_axes());
+  } else if (!EatKeyword(Keyword::kReplicated)) {
+    return Expected("how the dimensions are sharded: '[', replicated, manual or unreduced");
+  }
+  return NamedShardingEnd(named);
+}
+
+// `, metadata=...` or nothing, and the `}`.
+bool TextParser::NamedShardingEnd(proto::NamedShardingProto* named) {
+  if (Eat(Token::kComma)) {
+    if (lexer_.kind() != Token::kAttributeName || lexer_.text() != "metadata") {
+      return Expected("metadata=");
     }
-    if (!NamedShardingPart(/*first=*/true, named)) return false;
+    lexer_.Next();
+    if (!ShardingMetadata(named->mutable_metadata())) return false;
   }
-  while (Eat(Token::kComma)) {
-    if (!NamedShardingPart(/*first=*/false, named)) return false;
-  }
-  if (Overlaps(*named)) return Fail(offset, "a part of a mesh axis is used twice");
   return Expect(Token::kRightBrace, "to end a sharding");
 }
 
-bool TextParser::NamedShardingPart(bool first, proto::NamedShardingProto* named) {
+bool TextParser::NamedShardingPart(proto::NamedShardingProto* named) {
   const proto::MeshProto& mesh = named->mesh();
-  if (first && lexer_.kind() == Token::kLeftBracket) return DimShardings(named);
-  const auto all_axes = [&](google::protobuf::RepeatedPtrField<proto::AxisRefProto>* axes) {
-    for (int i = 0; i < mesh.axes_size(); ++i) axes->Add()->set_mesh_axis_index(i);
-    return true;
-  };
-  if (first && EatKeyword(Keyword::kReplicated)) return true;
-  if (first && EatKeyword(Keyword::kManual)) return all_axes(named->mutable_manual_axes());
-  if (first && EatKeyword(Keyword::kUnreduced)) return all_axes(named->mutable_unreduced_axes());
-  if (first)
-    return Expected("how the dimensions are sharded: '[', replicated, manual or unreduced");
   if (lexer_.kind() != Token::kAttributeName) return Expected("a part of a sharding");
   const absl::string_view name = lexer_.text();
   const size_t offset = lexer_.offset();
@@ -261,9 +301,8 @@ bool TextParser::MeshReplicaGroups(proto::MeshAxesReplicaGroupListProto* list) {
   }
   if (!AxisRefs(list->mesh(), list->mutable_axes())) return false;
   std::vector<AxisPart> taken;
-  if (Overlaps(list->axes(), list->mesh(), &taken)) {
-    return Fail(offset, "a part of a mesh axis is used twice");
-  }
+  const char* problem = TakeAxes(list->axes(), list->mesh(), /*sorted=*/false, &taken);
+  if (problem != nullptr) return Fail(offset, problem);
   const bool grouped = std::any_of(taken.begin(), taken.end(),
                                    [](const AxisPart& part) { return part.end > part.pre_size; });
   return grouped || Fail(offset, "a group of a mesh has more than one device");

@@ -99,7 +99,11 @@ bool TextParser::HeaderAttribute(absl::string_view name, size_t offset,
     return BoolOrBools() && keep_text();
   }
   if (name == "origin_recovery_table") {
-    return OriginRecoveryTable(module->mutable_original_value_recovery_table());
+    if (!OriginRecoveryTable(module->mutable_original_value_recovery_table())) return false;
+    // XLA has no table rather than an empty one.
+    const bool empty = module->original_value_recovery_table().entries().empty();
+    if (empty) module->clear_original_value_recovery_table();
+    return true;
   }
   if (options_.keep_unknown) return SkipValue(/*in_header=*/true) && keep_text();
   return Fail(offset, absl::StrCat("unknown module attribute \"", name,
@@ -269,7 +273,7 @@ bool TextParser::StackFrameTables(proto::StackFrameIndexProto* tables) {
     proto::StackFrameIndexProto::StackFrame* frame = tables->add_stack_frames();
     frame->set_file_location_id(v[0]);
     // The text counts from 1 where 1 is "no parent".
-    frame->set_parent_frame_id(v[1] - 1);
+    frame->set_parent_frame_id(static_cast<int32_t>(static_cast<uint32_t>(v[1]) - 1u));
   }
   return true;
 }

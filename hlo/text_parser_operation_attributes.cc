@@ -136,7 +136,7 @@ bool TextParser::Tolerance(proto::ResultAccuracy::Tolerance* tolerance) {
     lexer_.Next();
     double value;
     if (!Double(&value)) return false;
-    if (value < 0) return Fail(offset, "a tolerance must not be negative");
+    if (!(value >= 0)) return Fail(offset, "a tolerance must not be negative or NaN");
     if (name == "ulps") {
       if (!(std::fabs(value) < 9e18)) return Fail(offset, "ulps must fit in 64 bits");
       tolerance->set_ulps(static_cast<int64_t>(value));

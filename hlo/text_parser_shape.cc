@@ -117,13 +117,16 @@ bool TextParser::ShapeValue(Shape* shape) {
   const Token next = lexer_.Peek();
   if (next != Token::kInt && next != Token::kColon) return true;
   const size_t offset = lexer_.offset();
+  if (!shape->IsArray()) {
+    return Fail(offset, absl::StrCat(ElementTypeName(shape->element_type()), " has no layout"));
+  }
   Layout layout;
   if (!LayoutValue(&layout)) return false;
   if (layout.minor_to_major.size() != shape->dimensions().size()) {
     return Fail(offset, absl::StrCat("the array has ", shape->rank(), " dimensions, its layout ",
                                      layout.minor_to_major.size()));
   }
-  if (shape->IsArray()) shape->set_layout(std::move(layout));
+  shape->set_layout(std::move(layout));
   if (absl::Status status = ValidateShape(*shape); !status.ok()) {
     return Fail(offset, std::string(status.message()));
   }
@@ -201,7 +204,13 @@ bool TextParser::LayoutDetails(Layout* layout) {
   };
   if (eat("D") && !or_end(DimLevelTypes())) return false;
   if (eat("T") && !or_end(Tiles(layout))) return false;
-  if (eat("L") && !or_end(LayoutInt(&layout->tail_padding_alignment_in_elements))) return false;
+  if (eat("L")) {
+    const size_t offset = lexer_.offset();
+    if (!or_end(LayoutInt(&layout->tail_padding_alignment_in_elements))) return false;
+    if (layout->tail_padding_alignment_in_elements < 1) {
+      return Fail(offset, "the tail padding of a layout must be positive");
+    }
+  }
   if (Eat(Token::kHash) && !or_end(LayoutType(&layout->index_primitive_type))) return false;
   if (Eat(Token::kAsterisk) && !or_end(LayoutType(&layout->pointer_primitive_type))) return false;
   if (eat("E") && !or_end(LayoutInt(&layout->element_size_in_bits))) return false;

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/int_math.h"
 #include "hlo/sharding_subgroups.h"
 #include "hlo/text_parser.h"
 #include "hlo/tile_assignment.h"
@@ -12,6 +13,7 @@ using Sharding = proto::OpSharding;
 
 // Device lists are written out by some canonical forms: a limit on their length.
 constexpr int64_t kMaxDevices = int64_t{1} << 20;
+constexpr int64_t kDevicesPerByte = 64;
 
 }  // namespace
 
@@ -24,9 +26,9 @@ struct TextParser::ShardingParts {
   bool unknown = false;
   bool unreduced = false;
   bool last_tile_dim_replicate = false;
-  bool has_group = false;
-  Sharding::ShardGroupType group_type = Sharding::AS;
-  int64_t group = 0;
+  bool shard_as = false;
+  // -1 stands for no group, in the text too.
+  int64_t group = -1;
   std::vector<int64_t> devices;
   TileAssignment tiles;
   google::protobuf::RepeatedField<int> types;
@@ -43,6 +45,8 @@ bool TextParser::ShardingAttribute(Pending* p) {
   proto::OpSharding tuple;
   tuple.set_type(proto::OpSharding::TUPLE);
   const int64_t leaves = std::max<int64_t>(shape.LeafCount(), 1);
+  const auto& listed = sharding->tile_assignment_devices();
+  if (!RoomForDevices(lexer_.offset(), SaturatingMultiply(leaves, listed.size()))) return false;
   for (int64_t i = 0; i < leaves; ++i) *tuple.add_tuple_shardings() = *sharding;
   *sharding = tuple;
   return true;
@@ -67,10 +71,11 @@ bool TextParser::SingleSharding(proto::OpSharding* sharding) {
   }
   if (!BuildSharding(offset, &parts, sharding)) return false;
   *sharding->mutable_metadata() = parts.metadata;
-  if (parts.has_group) {
+  if (parts.group != -1) {
     sharding->set_is_shard_group(true);
     sharding->set_shard_group_id(parts.group);
-    sharding->set_shard_group_type(parts.group_type);
+    sharding->set_shard_group_type(parts.shard_as ? proto::OpSharding::AS
+                                                  : proto::OpSharding::LIKE);
   }
   lexer_.Next();
   return true;
@@ -122,9 +127,7 @@ bool TextParser::ShardingItem(ShardingParts* parts) {
     case Keyword::kShardAs:
     case Keyword::kShardLike:
       lexer_.Next();
-      parts->has_group = true;
-      parts->group_type =
-          keyword == Keyword::kShardAs ? proto::OpSharding::AS : proto::OpSharding::LIKE;
+      parts->shard_as = parts->shard_as || keyword == Keyword::kShardAs;
       return Int64(&parts->group);
     default:
       return Expected("a sharding");
@@ -172,6 +175,9 @@ bool TextParser::BuildTiled(size_t offset, ShardingParts* parts, proto::OpShardi
   if (types.size() > tiles.dimensions.size()) {
     return Fail(offset, "last_tile_dims has more types than devices= has dimensions");
   }
+  if (!tiles.reshape.empty() && !parts->devices.empty()) {
+    return Fail(offset, "a sharding lists its devices or gives a range of them, not both");
+  }
   if (tiles.reshape.empty()) {
     tiles.devices = parts->devices;
     if (tiles.devices.size() <= 1) {
@@ -190,8 +196,19 @@ bool TextParser::BuildTiled(size_t offset, ShardingParts* parts, proto::OpShardi
     }
     tiles.Canonicalize();
   }
+  const bool is_range = tiles.IsRange();
   TiledShardingToProto(std::move(tiles), std::move(types), sharding);
-  return true;
+  return !is_range || RoomForDevices(offset, sharding->tile_assignment_devices_size());
+}
+
+// A range whose groups have to be sorted becomes a list, a sharding of a tuple one for each of its
+// leaves: a short text could fill the memory.
+bool TextParser::RoomForDevices(size_t offset, int64_t count) {
+  const auto room = kMaxDevices + kDevicesPerByte * static_cast<int64_t>(lexer_.offset());
+  listed_devices_ = SaturatingAdd(listed_devices_, count);
+  if (listed_devices_ <= room) return true;
+  return Fail(offset, absl::StrCat("the shardings stand for lists of more than ", room,
+                                   " devices up to here"));
 }
 
 bool TextParser::DevicesAttribute(ShardingParts* parts) {
@@ -206,14 +223,17 @@ bool TextParser::DevicesAttribute(ShardingParts* parts) {
             [&] { return number(&dimensions); })) {
     return false;
   }
-  parts->tiles.dimensions.assign(dimensions.begin(), dimensions.end());
+  // As in XLA, dimensions and devices that are given twice are put one behind the other.
+  std::vector<int64_t>& tiles = parts->tiles.dimensions;
+  tiles.insert(tiles.end(), dimensions.begin(), dimensions.end());
   if (lexer_.kind() == Token::kLessEqual) {
+    const size_t offset = lexer_.offset();
     if (!IotaTail(&reshape, &transpose)) return false;
+    if (!parts->tiles.reshape.empty()) return Fail(offset, "this sharding has a range already");
     parts->tiles.reshape.assign(reshape.begin(), reshape.end());
     parts->tiles.permutation.assign(transpose.begin(), transpose.end());
     return true;
   }
-  parts->devices.clear();
   do {
     int64_t device;
     if (!Int64(&device)) return false;

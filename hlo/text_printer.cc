@@ -19,6 +19,8 @@ void TextPrinter::Number(int64_t value) {
 void TextPrinter::Double(double value) {
   if (std::isnan(value)) return Add(std::signbit(value) ? "-nan" : "nan");
   if (std::isinf(value)) return Add(value < 0 ? "-inf" : "inf");
+  // "-0" would be read as an integer.
+  if (value == 0 && std::signbit(value)) return Add("-0.0");
   char buffer[40];
   const std::to_chars_result end = std::to_chars(buffer, buffer + sizeof(buffer), value);
   out_.append(buffer, static_cast<size_t>(end.ptr - buffer));
@@ -218,8 +220,9 @@ void TextPrinter::StackFrames(const proto::StackFrameIndexProto& tables) {
   Add("\nStackFrames\n");
   number = 0;
   for (const auto& frame : tables.stack_frames()) {
-    absl::StrAppend(&out_, ++number, " {file_location_id=", frame.file_location_id(),
-                    " parent_frame_id=", frame.parent_frame_id() + 1, "}\n");
+    absl::StrAppend(
+        &out_, ++number, " {file_location_id=", frame.file_location_id(), " parent_frame_id=",
+        static_cast<int32_t>(static_cast<uint32_t>(frame.parent_frame_id()) + 1u), "}\n");
   }
 }
 

@@ -64,6 +64,7 @@ class TextPrinter {
   void ChannelAttributes(const HloInstruction& instruction, const P& p);
   void CustomCallAttributes(const HloInstruction& instruction, const P& p);
   void CommonAttributes(const HloInstruction& instruction, const P& p);
+  void Statistics(const proto::StatisticsViz& statistics);
   void VerbatimAttributes(const P& p);
   void Window(const proto::Window& window);
   void DimLabels(const proto::ConvolutionDimensionNumbers& numbers, const HloInstruction& of);

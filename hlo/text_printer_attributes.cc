@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -302,21 +303,30 @@ void TextPrinter::CommonAttributes(const HloInstruction& instruction, const P& p
     Metadata(instruction.metadata());
   }
   if (options_.metadata && p.has_original_value()) OriginalValue(p.original_value());
-  if (options_.metadata && p.statistics_viz().statistics_size() > 0) {
-    Begin("statistics");
-    Add("{visualizing_index=");
-    Number(p.statistics_viz().stat_index_to_visualize());
-    for (const proto::Statistic& statistic : p.statistics_viz().statistics()) {
-      Begin(statistic.stat_name());
-      Double(statistic.stat_val());
-    }
-    Add('}');
-  }
+  if (options_.metadata) Statistics(p.statistics_viz());
   if (options_.backend_config && !instruction.backend_config().empty()) {
     Begin("backend_config");
     QuotedOrJson(instruction.backend_config());
   }
   VerbatimAttributes(p);
+}
+
+void TextPrinter::Statistics(const proto::StatisticsViz& statistics) {
+  if (statistics.statistics().empty() && statistics.stat_index_to_visualize() == 0) return;
+  Begin("statistics");
+  Add("{visualizing_index=");
+  Number(statistics.stat_index_to_visualize());
+  for (const proto::Statistic& statistic : statistics.statistics()) {
+    Begin(statistic.stat_name());
+    // The grammar has no infinities here, but numbers that are too large are taken for them.
+    const double value = statistic.stat_val();
+    if (std::isinf(value)) {
+      Add(value < 0 ? "-1e999" : "1e999");
+    } else {
+      Double(value);
+    }
+  }
+  Add('}');
 }
 
 void TextPrinter::VerbatimAttributes(const P& p) {

@@ -67,7 +67,10 @@ bool MergeRuns(std::vector<int64_t>* reshape, const std::vector<int64_t>& permut
       base = i;
       continue;
     }
-    (*reshape)[static_cast<size_t>(run)] *= (*reshape)[static_cast<size_t>(d)];
+    // Ranges of replica groups are taken as they come: what overflows wraps around, as in XLA.
+    int64_t& merged = (*reshape)[static_cast<size_t>(run)];
+    merged = static_cast<int64_t>(static_cast<uint64_t>(merged) *
+                                  static_cast<uint64_t>((*reshape)[static_cast<size_t>(d)]));
     (*reshape)[static_cast<size_t>(d)] = 1;
     changed = true;
   }

@@ -25,7 +25,7 @@ f8e8m0fnu[1] f16[2] bf16[2] f32[2] f64[2] c64[2] c128[2] token[] opaque[] () (f3
 f32[0] f32[2,0,3] f32[<=5] f32[<=5,3]{1,0} f32[?] f32[?,4]{1,0} f32[2,3]{0,1} f32[2,3]{1,0:T(8,128)}
 bf16[16,128]{1,0:T(8,128)(2,1)S(1)} f32[2,3]{1,0:T(8,128)S(3)} f32[7]{0:T(256)} f32[]{:T(256)}
 f32[8,4]{1,0:T(*,4)} f32[8]{0:L(16)} f32[8]{0:T(8)L(16)E(32)S(2)} f32[8]{0:SC(0:4)} f32[8,8]{1,0:SC(0:2,4)(1:4)}
-f32[8]{0:M(512)} f32[8]{0:#(u8)*(u32)} f32[8]{0:D(D)} f32[8,8]{1,0:D(D,C)} b(f32[4]) (b(f32[4]),f32[2])
+f32[8]{0:L(1)} f32[8]{0:L} f32[8]{0:L(9223372036854775807)} f32[8]{0:M(512)} f32[8]{0:#(u8)*(u32)} f32[8]{0:D(D)} f32[8,8]{1,0:D(D,C)} b(f32[4]) (b(f32[4]),f32[2])
 f32[4]{0:T(256} f32[4]{0:T(256,} f32[4]{0:T(256)S} f32[4]{0:T(256)S(1} f32[4]{0:E(8} f32[4]{0:S(}
 f32[1,2,3,4,5,6,7,8] f32[2]{0:T()} (f32[2]{0:T(128)},/*index=1*/s32[])
 """.split()
@@ -47,6 +47,7 @@ HEADERS = [
     "HloModule m, entry_computation_layout={(f32[2])->f32[2]}",
     "HloModule m, frontend_attributes={a=\"1\",b={\"c\":{\"d\":1}}}",
     "HloModule m, frontend_attributes={}",
+    "HloModule m, origin_recovery_table={}",
     "HloModule m, origin_recovery_table={{\"a\"} : {\"b\" {0}}}",
     "HloModule m-1.x_y",
     "HloModule %m",
@@ -56,6 +57,7 @@ HEADERS = [
 ]
 
 LITERALS = """
+f32[<=2] constant({1,2})|(f32[<=2], s32[]) constant(({1,2}, 3))|f32[<=2,3] constant({...})|f32[2,<=1]{0,1} constant({{1},{2}})
 pred[] constant(true)|pred[] constant(false)|pred[] constant(1)|pred[] constant(7)|pred[3] constant({1, 0, true})
 s1[2] constant({0, -1})|s2[4] constant({-2, -1, 0, 1})|u1[2] constant({0, 1})|u2[4] constant({0, 1, 2, 3})
 s4[4] constant({-8, 7, 0, -1})|u4[2] constant({0, 15})|s8[2] constant({-128, 127})|u8[2] constant({0, 255})
@@ -98,7 +100,8 @@ LINES = [
     "f32[2] negate(f32[2] a), backend_config=\"\"",
     "f32[2] negate(f32[2] a), frontend_attributes={x=\"1\", y={\"z\":1}}",
     "f32[2] negate(f32[2] a), statistics={visualizing_index=0,a=1,b=2.5,c=-3}",
-    "f32[2] negate(f32[2] a), statistics={}",
+    "f32[2] negate(f32[2] a), statistics={}", "f32[2] negate(f32[2] a), statistics={visualizing_index=3}",
+    "f32[2] negate(f32[2] a), statistics={visualizing_index=3,a=-0.0,b=1e300,c=1e400}",
     "f32[2] negate(f32[2] a), origin={{\"x\"}}",
     "f32[2] negate(f32[2] a), origin={{\"x\" {1,2}}}",
     "(f32[],f32[]) tuple(f32[] a, f32[] b), origin={({\"x\"},{\"y\" {3}})}",
@@ -264,6 +267,10 @@ SHARDINGS = """
 {mesh["a"=2,"b"=4], device_ids=([2,4]T(0,1)), [{"a"}]}|{mesh["a"=2,"b"=4], device_ids=([4,2]T(1,0)), [{"a"}]}|{devices=[1,2,4]<=[2,4]T(1,0) last_tile_dim_replicate}
 {devices=[4,1,4]<=[2,2,4]T(2,1,0) last_tile_dim_replicate}|{devices=[2,1,8]<=[2,2,4]T(1,2,0) last_tile_dim_replicate}|{devices=[4,3]<=[3,4]T(1,0) last_tile_dim_replicate}
 {maximal_mesh[device_id=3]}|{maximal_mesh[device_id=3], metadata={op_name="x"}}|{mesh["a"=2,"b"=4], [{},{}]}
+{replicated shard_as 1 shard_like 2}|{replicated shard_like 2 shard_as 1}|{replicated shard_like -1}|{replicated shard_as -5}|{manual shard_as 2 shard_as -1}
+{devices=[2]0,1 devices=[2]3,2}|{device=2 devices=[2]1}|{mesh["a"=2,"b"=3], [{"b","a"}]}|{mesh["a"=16], [{"a":(4)2,"a":(1)2}]}
+{mesh["a"=2], [{}], metadata={op_name="a"}, metadata={op_name="b"}}|{mesh["a"=2], manual, metadata={op_name="a"}}
+{mesh["a"=2,"b"=4], device_ids=([9223372036854775807,9223372036854775807,2]T(0,1,2)), [{"a"}]}
 """.replace("\n", "|").strip("|").split("|")
 
 TUPLE_SHARDINGS = ["{replicated}", "{{replicated},{maximal device=1}}", "{devices=[2]0,1}", "{}"]
@@ -472,6 +479,9 @@ REJECTED = [
     "f32[2] dynamic-slice(f32[8,8] a, s32[] i), dynamic_slice_sizes={2}", "f32[8] dynamic-update-slice(f32[8] a)",
     "a b c", "1", "%", "{", "}", "f32[2] negate(f32[2] a), sharding={foo}", "f32[2] negate(f32[2] a), sharding={devices=[2]0}", "f32[2] negate(f32[2] a), sharding={maximal}", "f32[2] negate(f32[2] a), sharding={replicated device=1}",
     "f32[2] negate(f32[2] a), sharding={devices=[2,2]<=[2,2]}", "f32[2] negate(f32[2] a), sharding={devices=[2,2]<=[4]T(0)}", "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2], [{\"b\"}]}", "f32[2] negate(f32[2] a), sharding={{}}",
+    "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2], device_ids=([]), [{}]}", "f32[2] negate(f32[2] a), sharding={maximal_mesh[device_id=3], manual={}}",
+    "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2], manual, unreduced={}}", "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2] device_ids=(1,0), replicated}",
+    "f32[2] negate(f32[2] a), sharding={mesh[], device_ids=(0), replicated}",
     "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2]}", "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2],}", "f32[2] negate(f32[2] a), sharding={mesh[]}", "f32[2] negate(f32[2] a), sharding={maximal_mesh[device_id=3], replicated}",
     "HloModule m\nf { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\nENTRY e { a = f32[4] parameter(0) t = token[] after-all() i = s32[] parameter(1) c = (f32[4], f32[4], u32[]) copy-start(a) ROOT r = outfeed(a, t) }",
     "HloModule m\nf { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\nENTRY e { a = f32[4] parameter(0) t = token[] after-all() i = s32[] parameter(1) c = (f32[4], f32[4], u32[]) copy-start(a) ROOT r = send(a, t) }",
@@ -490,6 +500,15 @@ REJECTED = [
 
 # (text, why)
 STRICTER = [
+    ("f32[2]{0:L(0)} parameter(0)", "ends XLA's process"),
+    ("f32[2]{0:L(-1} parameter(0)", "ends XLA's process"),
+    ("(token[]{:S(1)}) parameter(0)", "ends XLA's process"),
+    ("opaque[]{:T(8)} parameter(0)", "ends XLA's process"),
+    ("f32[2] negate(f32[2] a), sharding={devices=[2]1,0 devices=[2]<=[2]}", "ends XLA's process"),
+    ("f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2,\"b\"=3], [{}], manual={\"b\",\"a\"}}", "ends XLA's process"),
+    ("f32[2] negate(f32[2] a), sharding={mesh[\"a\"=8], [{\"a\":(1)2, \"a\":(2)2}]}", "ends XLA's process"),
+    ("f32[2] negate(f32[2] a), sharding={mesh[\"a\"=6], [{\"a\":(1)2}, {\"a\":(3)2}]}", "ends XLA's process"),
+    ("f32[4] exponential(f32[4] a), result_accuracy={tolerance={atol=nan}}", "ends XLA's process"),
     ("f32[2] negate(f32[2] a), sharding={devices=[2,3]0,1,2,3}", "XLA fills up with device 0"),
     ("f32[2] negate(f32[2] a), sharding={devices=[2,2]0,1,2,3,4}", "XLA writes behind its array"),
     ("f32[2] negate(f32[2] a), sharding={devices=[3,2]<=[4]}", "the range has another size"),

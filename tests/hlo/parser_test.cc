@@ -200,6 +200,34 @@ const Rejection kRejections[] = {
      "4:37: a part of a mesh axis is used twice"},
     {InEntry("b = f32[2,3] exponential(a), result_accuracy={tolerance={rtol=-1}}"),
      "4:60: a tolerance must not be negative"},
+    // What follows ends XLA's process.
+    {InEntry("b = f32[2,3] exponential(a), result_accuracy={tolerance={atol=nan}}"),
+     "4:60: a tolerance must not be negative or NaN"},
+    {InEntry("b = f32[2,3]{1,0:L(0)} negate(a)"),
+     "4:21: the tail padding of a layout must be positive"},
+    {InEntry("b = (token[]{:S(1)}) custom-call(a), custom_call_target=\"t\""),
+     "4:15: token has no layout"},
+    {InEntry("b = f32[2,3] negate(a), sharding={mesh[\"x\"=4], [{\"x\":(1)2,\"x\":(2)2}]}"),
+     "4:37: parts of a mesh axis that continue each other have to be written as one"},
+    {InEntry("b = f32[2,3] negate(a), sharding={mesh[\"x\"=6], [{\"x\":(1)2},{\"x\":(3)2}]}"),
+     "4:37: two parts of a mesh axis do not fit together"},
+    {InEntry("b = f32[2,3] negate(a), sharding={mesh[\"x\"=2,\"y\"=2], [], manual={\"y\",\"x\"}}"),
+     "4:37: these axes have to be in the order of the mesh"},
+    {InEntry("b = f32[2,3] negate(a), sharding={devices=[2]0,1 devices=[2]<=[2]}"),
+     "4:37: a sharding lists its devices or gives a range of them, not both"},
+    {InEntry("b = f32[2,3] negate(a), sharding={devices=[2]<=[2] devices=[2]<=[2]}"),
+     "4:65: this sharding has a range already"},
+    // And this it refuses.
+    {InEntry("b = f32[2,3] negate(a), sharding={mesh[\"x\"=2], device_ids=([]), replicated}"),
+     "4:64: the range of devices has no dimensions"},
+    {InEntry("b = f32[2,3] negate(a), sharding={maximal_mesh[device_id=3], manual={}}"),
+     "4:64: expected metadata="},
+    {InEntry("b = f32[2,3] negate(a), sharding={mesh[\"x\"=2], manual, unreduced={}}"),
+     "4:58: expected metadata="},
+    {InEntry("b = f32[2,3] negate(a), sharding={mesh[\"x\"=2] device_ids=(1,0), replicated}"),
+     "4:49: expected how the dimensions are sharded"},
+    {InEntry("b = f32[2,3] negate(a), sharding={mesh[], device_ids=(0), replicated}"),
+     "4:45: expected how the dimensions are sharded"},
     {"HloModule m\nf { ROOT a = f32[] parameter(0) }, execution_thread=\"main\", "
      "execution_thread=\"x\"\n",
      "2:61: execution_thread is there already"},
@@ -265,6 +293,29 @@ TEST(ParserTest, TuplesOfTuplesWithoutShapesHaveALimit) {
         std::string(status.message()),
         testing::ContainsRegex("^f.hlo:19:9: the tuples without a written shape have more"));
   }
+}
+
+// Regression: a range whose groups of two cannot be sorted as a range became a list of a million
+// devices, once for each element of a tuple.
+TEST(ParserTest, DevicesThatTheTextDoesNotListHaveALimit) {
+  const auto sharded = [](int times) {
+    std::string text = "HloModule m\nENTRY e {\n  a = f32[] parameter(0)\n";
+    for (int i = 0; i < times; ++i) {
+      absl::StrAppend(&text, "  b", i, " = f32[] negate(a), sharding={devices=[2,174762,3]",
+                      "<=[2,524286]T(1,0) last_tile_dim_replicate}\n");
+    }
+    return text + "}\n";
+  };
+  const auto module = ParseHloText(sharded(1));
+  ASSERT_TRUE(module.ok()) << module.status();
+  const proto::OpSharding& listed = (*module)->entry_computation().root().attributes().sharding();
+  ASSERT_EQ(listed.tile_assignment_devices_size(), 1048572);
+  // The range transposed is 0, 524286, 1, 524287, 2, ...; the first group of three is sorted.
+  EXPECT_THAT(std::vector<int64_t>(listed.tile_assignment_devices().begin(),
+                                   listed.tile_assignment_devices().begin() + 6),
+              ElementsAre(0, 1, 524286, 2, 524287, 524288));
+  EXPECT_THAT(std::string(ParseHloText(sharded(2), {.file_name = "f.hlo"}).status().message()),
+              StartsWith("f.hlo:5:35: the shardings stand for lists of more than "));
 }
 
 TEST(ParserTest, ErrorShowsTheLineWithACaret) {
