@@ -51,9 +51,6 @@ PjrtProgram TinyProgram() {
   return PjrtProgram{module.SerializeAsString(), "hlo"};
 }
 
-// The first line of what a plugin says of its version.
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 }  // namespace
 
 absl::StatusOr<std::string> AotTopology(const DeviceSpec& device) {
@@ -117,7 +114,7 @@ absl::StatusOr<std::unique_ptr<AotBackend>> AotBackend::Create(const AotBackendO
   }
   backend->capabilities_ = {.name = "aot",
                             .device = backend->device_.name,
-                            .versions = FirstLine(std::get<AotProgram>(*probe).compiler),
+                            .versions = std::get<AotProgram>(*probe).compiler,
                             .time_source = TimeSource::kEstimate,
                             .compiles = true};
   return backend;

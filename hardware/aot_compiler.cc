@@ -1,18 +1,13 @@
 #include "hardware/aot_compiler.h"
 
-#include <stdlib.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "hardware/compiler_version.h"
 #include "hardware/vmem_staging.h"
 #include "hardware/worker_service.h"
-#include "proto/compile_options.pb.h"
 #include "proto/hlo.pb.h"
 #include "proto/worker.pb.h"
 
@@ -36,10 +31,7 @@ const char* VmemPlacementOption(absl::string_view topology) {
 std::string CompileOptionsFor(const PjrtProgram& program, absl::string_view topology) {
   const char* placement = program.memory_assigned ? VmemPlacementOption(topology) : nullptr;
   if (placement == nullptr) return SingleDeviceCompileOptions();
-  proto::CompileOptionsProto options;
-  options.ParseFromString(SingleDeviceCompileOptions());
-  (*options.mutable_env_option_overrides())[placement].set_bool_field(false);
-  return options.SerializeAsString();
+  return SingleDeviceCompileOptions({{placement, false}});
 }
 
 }  // namespace
@@ -53,17 +45,25 @@ const BundleSchedule* AotProgram::ScheduleOf(absl::string_view kernel) const {
   return only ? &schedules.front() : nullptr;
 }
 
-std::vector<std::pair<std::string, std::string>> AotEnvironment(const std::string& directory,
-                                                                const std::string& flags) {
+std::vector<std::pair<std::string, std::string>> LibtpuEnvironment(const ScratchFolder& scratch) {
+  auto environment = scratch.WorkerEnvironment();
   // Not to ask a metadata server that is not there, to let several processes load it, and to leave
-  // no logs behind.
-  return {{"TPU_SKIP_MDS_QUERY", "1"},
-          {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
-          {"TPU_LOG_DIR", "disabled"},
-          {"LIBTPU_INIT_ARGS", absl::StrCat("--xla_jf_dump_to=", directory,
-                                            " --xla_jf_dump_llo_text=true "
-                                            "--xla_jf_dump_llo_pass_label_regex=.*final_bundles.* ",
-                                            flags)}};
+  // no logs behind (but for what it writes to its TMPDIR all the same).
+  environment.insert(environment.end(), {{"TPU_SKIP_MDS_QUERY", "1"},
+                                         {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
+                                         {"TPU_LOG_DIR", "disabled"}});
+  return environment;
+}
+
+std::vector<std::pair<std::string, std::string>> AotEnvironment(const ScratchFolder& scratch,
+                                                                const std::string& flags) {
+  auto environment = LibtpuEnvironment(scratch);
+  environment.emplace_back("LIBTPU_INIT_ARGS",
+                           absl::StrCat("--xla_jf_dump_to=", scratch.work(),
+                                        " --xla_jf_dump_llo_text=true "
+                                        "--xla_jf_dump_llo_pass_label_regex=.*final_bundles.* ",
+                                        flags));
+  return environment;
 }
 
 AotTimes& AotTimes::operator+=(const AotTimes& other) {
@@ -87,34 +87,21 @@ FailureKind CompileFailureKind(const absl::Status& status) {
 
 absl::StatusOr<std::unique_ptr<AotCompiler>> AotCompiler::Create(
     const AotCompilerOptions& options) {
-  std::error_code error;
-  std::string directory = std::filesystem::temp_directory_path(error) / "autotune-aot-XXXXXX";
-  if (error || mkdtemp(directory.data()) == nullptr) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot make the folder ", directory, ": ", std::strerror(errno)));
-  }
-  return std::unique_ptr<AotCompiler>(new AotCompiler(options, std::move(directory)));
+  absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch = ScratchFolder::Create("aot");
+  if (!scratch.ok()) return scratch.status();
+  return std::unique_ptr<AotCompiler>(new AotCompiler(options, *std::move(scratch)));
 }
 
-AotCompiler::AotCompiler(const AotCompilerOptions& options, std::string directory)
-    : options_(options), directory_(std::move(directory)) {}
-
-AotCompiler::~AotCompiler() {
-  worker_.reset();
-  std::error_code error;
-  std::filesystem::remove_all(directory_, error);
-}
+AotCompiler::AotCompiler(const AotCompilerOptions& options, std::unique_ptr<ScratchFolder> scratch)
+    : options_(options), scratch_(std::move(scratch)) {}
 
 absl::Status AotCompiler::StartWorker() {
+  worker_.reset();
+  scratch_->Empty();
   WorkerOptions options;
   options.program = options_.worker;
-  options.environment = AotEnvironment(directory_, options_.flags);
+  options.environment = AotEnvironment(*scratch_, options_.flags);
   options.memory_limit_bytes = options_.memory_limit_bytes;
-  // What a worker that died left behind would count as the next one's.
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
-    std::filesystem::remove_all(entry.path(), error);
-  }
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
   if (!worker.ok()) return worker.status();
   worker_ = *std::move(worker);
@@ -136,7 +123,7 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(
   compile.set_program(program.code);
   compile.set_format(program.format);
   compile.set_compile_options(CompileOptionsFor(program, options_.topology));
-  compile.set_dump_directory(directory_);
+  compile.set_dump_directory(scratch_->work());
   compile.set_want_schedules(true);
   compile.set_serialize(serialize);
   std::variant<std::string, Failure> answer =
@@ -164,7 +151,11 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(
   result.module = *std::move(parsed);
   for (const auto& schedule : compiled.schedules())
     result.schedules.push_back(FromRecord(schedule));
-  result.compiler = compiled.compiler();
+  if (compiled.compiler() != reported_) {
+    reported_ = compiled.compiler();
+    version_ = CompilerVersion(reported_, options_.plugin);
+  }
+  result.compiler = version_;
   result.executable = compiled.executable();
   result.times.compile = compiled.compile_seconds();
   result.times.read_back = compiled.read_back_seconds();

@@ -15,6 +15,7 @@
 #include "hardware/bundle_schedule.h"
 #include "hardware/measurement.h"
 #include "hardware/pjrt_plugin.h"
+#include "hardware/scratch_folder.h"
 #include "hardware/worker_process.h"
 #include "hlo/module.h"
 
@@ -32,9 +33,13 @@ struct AotCompilerOptions {
   std::string flags;
 };
 
-// The environment of a process that compiles so: what libtpu needs where there is no TPU, and the
-// dump of static schedules into `directory`.
-std::vector<std::pair<std::string, std::string>> AotEnvironment(const std::string& directory,
+// The environment of a process that loads libtpu without a TPU and leaves nothing outside of
+// `scratch`.
+std::vector<std::pair<std::string, std::string>> LibtpuEnvironment(const ScratchFolder& scratch);
+
+// The environment of a process that compiles so: that, and the dump of static schedules
+// into the work folder of `scratch`.
+std::vector<std::pair<std::string, std::string>> AotEnvironment(const ScratchFolder& scratch,
                                                                 const std::string& flags);
 
 // What a compilation took, in seconds. Adds up over compilations.
@@ -53,7 +58,7 @@ struct AotTimes {
 struct AotProgram {
   std::unique_ptr<HloModule> module;      // optimised
   std::vector<BundleSchedule> schedules;  // one a kernel, in the order of compilation
-  std::string compiler;                   // the compiler's version
+  std::string compiler;                   // the compiler's version: CompilerVersion
   std::string executable;                 // where it was asked for
   AotTimes times;
 
@@ -67,9 +72,8 @@ struct AotProgram {
 // one for each thread.
 class AotCompiler {
  public:
-  // Unavailable if the folder cannot be made. Starts no process yet.
+  // The errors of ScratchFolder::Create if the folder cannot be made. Starts no process yet.
   static absl::StatusOr<std::unique_ptr<AotCompiler>> Create(const AotCompilerOptions& options);
-  ~AotCompiler();
 
   // Compiles a program, or says why there is no result: kCompileError, kCrash, kOutOfMemory or
   // kTimeout. A non-OK status means that workers cannot be started at all. With `serialize` the
@@ -82,13 +86,16 @@ class AotCompiler {
   void StopWorker() { worker_.reset(); }
 
  private:
-  AotCompiler(const AotCompilerOptions& options, std::string directory);
+  AotCompiler(const AotCompilerOptions& options, std::unique_ptr<ScratchFolder> scratch);
 
   absl::Status StartWorker();
 
   const AotCompilerOptions options_;
-  const std::string directory_;
-  std::unique_ptr<WorkerProcess> worker_;
+  const std::unique_ptr<ScratchFolder> scratch_;
+  std::unique_ptr<WorkerProcess> worker_;  // ends before its folder goes
+  // What the plugin said of itself, and what a record says of it.
+  std::string reported_;
+  std::string version_;
 };
 
 // The kind of failure behind a compiler's error.

@@ -96,6 +96,30 @@ uint64_t FingerprintWithPlainScalars(const HloModule& module) {
   return rebuilt.ok() ? KernelFingerprint(**rebuilt) : 0;
 }
 
+// By logical dimension, how many elements one tile of the layout holds: 1 where it is not tiled.
+std::vector<int64_t> TilePerDimension(const Shape& shape) {
+  std::vector<int64_t> tile(shape.dimensions().size(), 1);
+  const Layout& layout = shape.layout();
+  if (layout.tiles.empty()) return tile;
+  const auto& extents = layout.tiles.front().dimensions;  // of the minor dimensions, major to minor
+  for (size_t i = 0; i < extents.size() && i < tile.size(); ++i) {
+    const auto dimension = static_cast<size_t>(layout.minor_to_major[i]);
+    tile[dimension] = std::max<int64_t>(1, extents[extents.size() - 1 - i]);
+  }
+  return tile;
+}
+
+// Input bounds for a copy that the compiler gave some.
+WindowBounds InputBoundsFor(const Kernel& kernel, const TileBounds& bounds) {
+  const HloInstruction& root = kernel.module->entry_computation().root();
+  if (root.opcode() != HloOpcode::kCopy || root.operands().size() != 1) return {};
+  const Shape& operand = root.operand(0).shape();
+  if (!operand.has_layout() || !root.shape().has_layout()) return {};
+  const std::optional<CompilerChoice> own = ParseCompilerChoice(root.backend_config());
+  if (!own.has_value() || own->bounds.input.empty()) return {};
+  return CopyInputBounds(operand, root.shape(), bounds.output);
+}
+
 absl::Status NotFaithful(absl::string_view what) { return absl::FailedPreconditionError(what); }
 
 // The instruction of `compiled` that is the kernel: its root, or the only one between the copies
@@ -125,7 +149,31 @@ absl::StatusOr<const HloInstruction*> FindKernel(const Kernel& kernel, const Hlo
 
 }  // namespace
 
-std::string WithWindowConfig(absl::string_view original, const TileBounds& bounds) {
+WindowBounds CopyInputBounds(const Shape& operand, const Shape& result,
+                             const WindowBounds& output) {
+  const size_t rank = result.dimensions().size();
+  if (output.size() != rank || operand.dimensions().size() != rank) return {};
+  const std::vector<int64_t> result_tile = TilePerDimension(result);
+  const std::vector<int64_t> operand_tile = TilePerDimension(operand);
+  std::vector<int64_t> elements(rank);
+  const auto& result_order = result.layout().minor_to_major;
+  for (size_t i = 0; i < rank; ++i) {
+    const auto dimension = static_cast<size_t>(result_order[rank - 1 - i]);
+    elements[dimension] =
+        std::min(output[i] * result_tile[dimension], result.dimensions()[dimension]);
+  }
+  WindowBounds input;
+  const auto& operand_order = operand.layout().minor_to_major;
+  for (size_t i = 0; i < rank; ++i) {
+    const auto dimension = static_cast<size_t>(operand_order[rank - 1 - i]);
+    const int64_t tile = operand_tile[dimension];
+    input.push_back((elements[dimension] + tile - 1) / tile);
+  }
+  return input;
+}
+
+std::string WithWindowConfig(absl::string_view original, const TileBounds& bounds,
+                             const WindowBounds& input) {
   json config = json::object();
   const json old =
       json::parse(original.begin(), original.end(), nullptr, /*allow_exceptions=*/false);
@@ -136,6 +184,7 @@ std::string WithWindowConfig(absl::string_view original, const TileBounds& bound
   }
   config["window_config"] = {{"kernel_window_bounds", BoundsToJson(bounds.kernel)},
                              {"output_window_bounds", BoundsToJson(bounds.output)}};
+  if (!input.empty()) config["window_config"]["input_window_bounds"] = BoundsToJson(input);
   return config.dump();
 }
 
@@ -173,7 +222,8 @@ proto::HloModuleProto KernelProgram(const Kernel& kernel, const TileBounds* boun
     if (bounds == nullptr) {
       root->clear_backend_config();
     } else {
-      root->set_backend_config(WithWindowConfig(root->backend_config(), *bounds));
+      const WindowBounds input = InputBoundsFor(kernel, *bounds);
+      root->set_backend_config(WithWindowConfig(root->backend_config(), *bounds, input));
     }
   }
   StageVmemOperands(&program);

@@ -17,8 +17,17 @@ namespace autotune {
 
 // A `backend_config` that asks the TPU compiler for these bounds. Of `original`, what the compiler
 // keeps beside the window (the convolution's algorithm, flags) stays; the rest, which describes the
-// outcome of another compilation, goes. Input and iteration bounds are left to the compiler.
-std::string WithWindowConfig(absl::string_view original, const TileBounds& bounds);
+// outcome of another compilation, goes. Input bounds, where they are not given, and iteration
+// bounds are left to the compiler.
+std::string WithWindowConfig(absl::string_view original, const TileBounds& bounds,
+                             const WindowBounds& input = {});
+
+// What a copy of `operand` into the layout of `result` reads for an output window of `output`, in
+// tiles of the operand's layout: as many as it takes to hold the window. Copies that turn the minor
+// dimensions over are the only kernels whose input bounds the compiler does not derive ("Invalid
+// input window bounds"). As the compiler has it on all 307 such copies of 36 compiled programs.
+// Empty for bounds that are not of the result's rank.
+WindowBounds CopyInputBounds(const Shape& operand, const Shape& result, const WindowBounds& output);
 
 // The kernel's module as the TPU compiler takes it whole: scheduled, so that the passes over HLO
 // are skipped and the fusion stays as it is; with the layouts and memory spaces of parameters and

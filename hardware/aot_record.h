@@ -13,6 +13,7 @@
 #include "hardware/aot_backend.h"
 #include "hardware/measurement_backend.h"
 #include "hardware/recording.h"
+#include "hardware/sweep_shard.h"
 #include "hlo/module.h"
 
 namespace autotune {
@@ -40,6 +41,9 @@ struct SweepOptions {
   absl::Duration save_interval = absl::Seconds(30);
   // Called between batches; false stops the sweep (what was measured is saved).
   std::function<bool(const SweepProgress&)> progress;
+  // Told of kernels of which only the compiler's own tile is recorded, as a failure, because that
+  // rules the others out (RulesOutKernel).
+  std::function<void(const Kernel&, const Failure&)> left_out;
 };
 
 // The legal tiles of a kernel in a canonical order, or of a kernel that has none an empty list. The
@@ -47,13 +51,11 @@ struct SweepOptions {
 using TileLister =
     std::function<absl::StatusOr<std::vector<TileBounds>>(const Kernel&, const SweepOptions&)>;
 
-// Measures tiles of `kernels` with `backend` into the shard at `path`, a recording of one program.
-// Goes on where an earlier sweep of the same device, backend and versions stopped: what the shard
-// holds is not measured again. FailedPrecondition if it was made with others. The compiler's own
-// tile, which is measured first for all kernels, is marked as the default.
+// Measures tiles of `kernels` with `backend` into the shard of one program. Goes on where an
+// earlier sweep stopped: what the shard holds is not measured again. The compiler's own tile, which
+// is measured first for all kernels, is marked as the default.
 absl::Status RecordSweep(MeasurementBackend& backend, const std::vector<Kernel>& kernels,
-                         const TileLister& tiles, const SweepOptions& options,
-                         const std::string& path);
+                         const TileLister& tiles, const SweepOptions& options, SweepShard& shard);
 
 // Joins shards into one recording. FailedPrecondition if they do not fit together.
 absl::StatusOr<Recording> JoinShards(const std::vector<std::string>& paths);

@@ -108,8 +108,6 @@ absl::StatusOr<std::optional<FusionCompilation>> SumKernels(const HloModule& opt
   return std::optional<FusionCompilation>(std::move(result));
 }
 
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 std::variant<FusionCompilation, Failure> OrFailure(absl::StatusOr<FusionCompilation> result) {
   if (result.ok()) return *std::move(result);
   return Failure{FailureKind::kCompileError, std::string(result.status().message())};
@@ -229,7 +227,7 @@ absl::StatusOr<std::variant<FusionCompilation, Failure>> FusionCompiler::EmitPro
   if (Failure* failure = std::get_if<Failure>(&*compiled)) return std::move(*failure);
   AotProgram& result = std::get<AotProgram>(*compiled);
   ++programs_emitted_;
-  if (version_.empty()) version_ = FirstLine(result.compiler);
+  if (version_.empty()) version_ = result.compiler;
   absl::StatusOr<FusionCompilation> estimated =
       EstimateFusion(*result.module, result.schedules, device_, constants_);
   if (estimated.ok()) {
@@ -272,7 +270,7 @@ std::optional<EmittedKernel> FusionCompiler::Emit(const Kernel& kernel, double* 
   const AotProgram& result = std::get<AotProgram>(*compiled);
   *compile_seconds += result.times.compile;
   ++kernels_emitted_;
-  if (version_.empty()) version_ = FirstLine(result.compiler);
+  if (version_.empty()) version_ = result.compiler;
   const auto faithful = CheckFaithful(kernel, nullptr, *result.module);
   if (!faithful.ok()) return std::nullopt;
   const BundleSchedule* schedule = result.ScheduleOf(kernel.name);

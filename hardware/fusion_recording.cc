@@ -15,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "hardware/compiler_version.h"
 #include "hardware/recording_forms.h"
 #include "hlo/fingerprint.h"
 #include "hlo/kernel_hash.h"
@@ -327,7 +328,7 @@ absl::Status RecordFusions(FusionCompiler& compiler, const FusionGraph& graph,
         compiler.Compile(graph, decision);
     if (!result.ok()) return result.status();
     if (recording.has_value() && !compiler.version().empty() &&
-        compiler.version() != origin.versions) {
+        !MayBeSameCompiler(compiler.version(), origin.versions)) {
       return absl::FailedPreconditionError(absl::StrCat(
           path, " records the compiler ", origin.versions, "; this one is ", compiler.version()));
     }

@@ -1,13 +1,10 @@
 #include "hardware/hlo_phase.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <thread>
@@ -28,13 +25,6 @@ namespace {
 constexpr absl::Duration kPoll = absl::Milliseconds(20);
 // The compiler's name for the program as a whole: "TIME-TLP-hlo.txt".
 constexpr absl::string_view kDumpSuffix = "-TLP-hlo.txt";
-
-void EmptyDirectory(const std::string& directory) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    std::filesystem::remove_all(entry.path(), error);
-  }
-}
 
 // The text of the dump once it is whole.
 std::optional<std::string> WholeDump(const std::string& directory) {
@@ -96,28 +86,19 @@ bool IsWholeHloDump(const std::string& text) {
 }
 
 absl::StatusOr<std::unique_ptr<HloPhase>> HloPhase::Create(const AotCompilerOptions& options) {
-  std::error_code error;
-  std::string directory = std::filesystem::temp_directory_path(error) / "autotune-hlo-XXXXXX";
-  if (error || mkdtemp(directory.data()) == nullptr) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot make the folder ", directory, ": ", std::strerror(errno)));
-  }
-  return std::unique_ptr<HloPhase>(new HloPhase(options, std::move(directory)));
+  absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch = ScratchFolder::Create("hlo");
+  if (!scratch.ok()) return scratch.status();
+  return std::unique_ptr<HloPhase>(new HloPhase(options, *std::move(scratch)));
 }
 
-HloPhase::HloPhase(const AotCompilerOptions& options, std::string directory)
-    : options_(options), directory_(std::move(directory)) {}
-
-HloPhase::~HloPhase() {
-  std::error_code error;
-  std::filesystem::remove_all(directory_, error);
-}
+HloPhase::HloPhase(const AotCompilerOptions& options, std::unique_ptr<ScratchFolder> scratch)
+    : options_(options), scratch_(std::move(scratch)) {}
 
 absl::StatusOr<std::unique_ptr<HloModule>> HloPhase::Run(const PjrtProgram& program) {
-  EmptyDirectory(directory_);
+  scratch_->Empty();
   WorkerOptions options;
   options.program = options_.worker;
-  options.environment = AotEnvironment(directory_, options_.flags);
+  options.environment = AotEnvironment(*scratch_, options_.flags);
   options.memory_limit_bytes = options_.memory_limit_bytes;
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
   if (!worker.ok()) return worker.status();
@@ -132,13 +113,13 @@ absl::StatusOr<std::unique_ptr<HloModule>> HloPhase::Run(const PjrtProgram& prog
     done = true;
   });
   std::optional<std::string> dump;
-  while (!done && !(dump = WholeDump(directory_)).has_value()) absl::SleepFor(kPoll);
+  while (!done && !(dump = WholeDump(scratch_->work())).has_value()) absl::SleepFor(kPoll);
   process.Kill();
   caller.join();
   // A small program may be done before anybody looked.
-  if (!dump.has_value()) dump = WholeDump(directory_);
+  if (!dump.has_value()) dump = WholeDump(scratch_->work());
   worker->reset();
-  EmptyDirectory(directory_);
+  scratch_->Empty();
   if (!dump.has_value()) return WhyNoDump(answer);
   return ParseHloText(*dump);
 }

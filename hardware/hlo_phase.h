@@ -16,9 +16,8 @@ namespace autotune {
 // killed. Each call starts a process of its own. Not thread-safe.
 class HloPhase {
  public:
-  // Unavailable if no folder can be made for what the compiler writes.
+  // The errors of ScratchFolder::Create if no folder can be made for what the compiler writes.
   static absl::StatusOr<std::unique_ptr<HloPhase>> Create(const AotCompilerOptions& options);
-  ~HloPhase();
 
   // The scheduled program: fusions, layouts and metadata as in the finished one, but no
   // `window_config`. Whatever goes wrong (the program is refused, a time-out, a compiler that
@@ -26,10 +25,10 @@ class HloPhase {
   absl::StatusOr<std::unique_ptr<HloModule>> Run(const PjrtProgram& program);
 
  private:
-  HloPhase(const AotCompilerOptions& options, std::string directory);
+  HloPhase(const AotCompilerOptions& options, std::unique_ptr<ScratchFolder> scratch);
 
   const AotCompilerOptions options_;
-  const std::string directory_;
+  const std::unique_ptr<ScratchFolder> scratch_;
 };
 
 // Whether `text` is a whole dump: it ends behind the entry computation.

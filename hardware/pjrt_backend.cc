@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "hardware/aot_compiler.h"
 #include "hardware/aot_program.h"
+#include "hardware/compiler_version.h"
 #include "hardware/elided_constants.h"
 #include "hardware/pjrt_discovery.h"
 #include "hlo/fusion_apply.h"
@@ -17,8 +18,6 @@
 
 namespace autotune {
 namespace {
-
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::string Serialized(const HloModule& module) { return module.ToProto().SerializeAsString(); }
 
@@ -80,7 +79,8 @@ absl::StatusOr<Kernel> ProgramAsKernel(std::shared_ptr<const HloModule> program)
   return kernel;
 }
 
-PjrtBackend::PjrtBackend(PjrtBackendOptions options) : options_(std::move(options)) {}
+PjrtBackend::PjrtBackend(PjrtBackendOptions options, std::unique_ptr<ScratchFolder> scratch)
+    : options_(std::move(options)), scratch_(std::move(scratch)) {}
 PjrtBackend::~PjrtBackend() = default;
 
 absl::StatusOr<std::unique_ptr<PjrtBackend>> PjrtBackend::Create(
@@ -102,7 +102,9 @@ absl::StatusOr<std::unique_ptr<PjrtBackend>> PjrtBackend::Create(
   complete.worker = *worker;
   complete.jobs = std::max(1, options.jobs);
   complete.repeats = std::max(1, options.repeats);
-  std::unique_ptr<PjrtBackend> backend(new PjrtBackend(std::move(complete)));
+  absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch = ScratchFolder::Create("pjrt");
+  if (!scratch.ok()) return scratch.status();
+  std::unique_ptr<PjrtBackend> backend(new PjrtBackend(std::move(complete), *std::move(scratch)));
   absl::MutexLock lock(&backend->mutex_);
   proto::WorkerRequest request;
   request.mutable_device()->set_plugin(backend->options_.plugin);
@@ -115,12 +117,13 @@ absl::StatusOr<std::unique_ptr<PjrtBackend>> PjrtBackend::Create(
   backend->description_ = std::get<proto::WorkerReply>(*answer).device();
   const proto::DeviceReply& device = backend->description_;
   const std::string kind = device.device_kinds_size() > 0 ? device.device_kinds(0) : "";
-  backend->capabilities_ = {.name = "pjrt",
-                            .device = DeviceNameOf(device.platform(), kind),
-                            .versions = absl::StrCat(FirstLine(device.platform_version()),
-                                                     "; PJRT API ", device.api_version()),
-                            .time_source = TimeSource::kHardware,
-                            .compiles = true};
+  backend->capabilities_ = {
+      .name = "pjrt",
+      .device = DeviceNameOf(device.platform(), kind),
+      .versions = absl::StrCat(CompilerVersion(device.platform_version(), backend->options_.plugin),
+                               "; PJRT API ", device.api_version()),
+      .time_source = TimeSource::kHardware,
+      .compiles = true};
   backend->capabilities_.tiles = absl::StartsWith(backend->capabilities_.device, "tpu");
   return backend;
 }
@@ -128,9 +131,12 @@ absl::StatusOr<std::unique_ptr<PjrtBackend>> PjrtBackend::Create(
 absl::Status PjrtBackend::EnsureWorker() {
   if (worker_ != nullptr && worker_->alive()) return absl::OkStatus();
   const absl::Time start = absl::Now();
+  worker_.reset();
+  scratch_->Empty();
   WorkerOptions options;
   options.program = options_.worker;
-  options.environment = {{"TPU_LOG_DIR", "disabled"}};
+  options.environment = scratch_->WorkerEnvironment();
+  options.environment.emplace_back("TPU_LOG_DIR", "disabled");
   options.memory_limit_bytes = options_.memory_limit_bytes;
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
   if (!worker.ok()) return worker.status();

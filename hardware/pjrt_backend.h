@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "hardware/measurement_backend.h"
+#include "hardware/scratch_folder.h"
 #include "hardware/worker_process.h"
 #include "hlo/kernel.h"
 #include "hlo/module.h"
@@ -96,7 +97,7 @@ class PjrtBackend : public MeasurementBackend {
   PjrtTimes times() const;
 
  private:
-  explicit PjrtBackend(PjrtBackendOptions options);
+  PjrtBackend(PjrtBackendOptions options, std::unique_ptr<ScratchFolder> scratch);
 
   // What is sent for one candidate, or why nothing can be.
   struct Job {
@@ -120,6 +121,7 @@ class PjrtBackend : public MeasurementBackend {
   proto::DeviceReply description_;
 
   mutable absl::Mutex mutex_;
+  const std::unique_ptr<ScratchFolder> scratch_;
   std::unique_ptr<WorkerProcess> worker_ ABSL_GUARDED_BY(mutex_);
   PjrtTimes times_ ABSL_GUARDED_BY(mutex_);
 };

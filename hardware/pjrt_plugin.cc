@@ -14,10 +14,15 @@
 
 namespace autotune {
 
-std::string SingleDeviceCompileOptions() {
+std::string SingleDeviceCompileOptions(const CompilerOverrides& overrides) {
   proto::CompileOptionsProto options;
   options.mutable_executable_build_options()->set_num_replicas(1);
   options.mutable_executable_build_options()->set_num_partitions(1);
+  for (const auto& [name, value] : overrides) {
+    proto::OptionOverrideProto& option = (*options.mutable_env_option_overrides())[name];
+    if (const bool* flag = std::get_if<bool>(&value)) option.set_bool_field(*flag);
+    if (const auto* text = std::get_if<std::string>(&value)) option.set_string_field(*text);
+  }
   return options.SerializeAsString();
 }
 

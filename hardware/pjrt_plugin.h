@@ -2,9 +2,11 @@
 #define AUTOTUNE_HARDWARE_PJRT_PLUGIN_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -84,8 +86,11 @@ class PjrtTopology {
   std::unique_ptr<Impl> impl_;
 };
 
-// A serialised CompileOptionsProto for one replica and one partition.
-std::string SingleDeviceCompileOptions();
+// Options of the compiler for one compilation, by name ("xla_dump_to").
+using CompilerOverrides = std::map<std::string, std::variant<bool, std::string>>;
+
+// A serialised CompileOptionsProto for one replica and one partition, with `overrides`.
+std::string SingleDeviceCompileOptions(const CompilerOverrides& overrides = {});
 
 }  // namespace autotune
 

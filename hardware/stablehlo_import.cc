@@ -1,8 +1,5 @@
 #include "hardware/stablehlo_import.h"
 
-#include <stdlib.h>
-
-#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -13,13 +10,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "hardware/aot_backend.h"
+#include "hardware/aot_compiler.h"
 #include "hardware/device_spec.h"
 #include "hardware/pjrt_discovery.h"
 #include "hardware/pjrt_plugin.h"
+#include "hardware/scratch_folder.h"
 #include "hardware/worker_process.h"
-#include "hlo/read_file.h"
 #include "hlo/read_module.h"
-#include "proto/compile_options.pb.h"
 #include "proto/worker.pb.h"
 
 namespace autotune {
@@ -28,39 +25,10 @@ namespace {
 // The generation to compile for: what is read back does not depend on it.
 constexpr absl::string_view kDevice = "tpu-v5e";
 
-// A folder of its own that goes with its owner.
-class TemporaryFolder {
- public:
-  static absl::StatusOr<std::unique_ptr<TemporaryFolder>> Create() {
-    std::error_code error;
-    std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-    if (error) parent = "/tmp";
-    std::string path = parent / "autotune-import-XXXXXX";
-    if (mkdtemp(path.data()) == nullptr) return ErrnoStatus(path, errno);
-    return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(std::move(path)));
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
-
 // Compiles for one device and has the compiler write its input, as a protobuf: its text would leave
 // out large constants.
 std::string DumpingOptions(const std::string& folder) {
-  proto::CompileOptionsProto options;
-  options.ParseFromString(SingleDeviceCompileOptions());
-  auto& overrides = *options.mutable_env_option_overrides();
-  overrides["xla_dump_to"].set_string_field(folder);
-  overrides["xla_dump_hlo_as_proto"].set_bool_field(true);
-  return options.SerializeAsString();
+  return SingleDeviceCompileOptions({{"xla_dump_to", folder}, {"xla_dump_hlo_as_proto", true}});
 }
 
 // The program that the compiler wrote before its first pass; NotFound if there is none.
@@ -109,15 +77,13 @@ proto::WorkerRequest CompileRequest(const std::string& code, const StableHloImpo
 
 // Compiles in a worker. What is wrong with the code, or with the process, or OK.
 absl::Status CompileInWorker(const std::string& code, const StableHloImporter& importer,
-                             const std::string& folder) {
+                             const ScratchFolder& scratch) {
   WorkerOptions options;
   options.program = importer.worker;
-  options.environment = {{"TPU_LOG_DIR", "disabled"},
-                         {"TPU_SKIP_MDS_QUERY", "1"},
-                         {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"}};
+  options.environment = LibtpuEnvironment(scratch);
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
   if (!worker.ok()) return worker.status();
-  const proto::WorkerRequest request = CompileRequest(code, importer, folder);
+  const proto::WorkerRequest request = CompileRequest(code, importer, scratch.work());
   const std::variant<std::string, Failure> answer =
       (*worker)->Call(request.SerializeAsString(), importer.timeout);
   if (const Failure* failure = std::get_if<Failure>(&answer)) return StatusOf(*failure);
@@ -155,10 +121,10 @@ absl::StatusOr<std::vector<StableHloImporter>> FindStableHloImporters() {
 
 absl::StatusOr<std::unique_ptr<HloModule>> ImportStableHlo(const std::string& code,
                                                            const StableHloImporter& importer) {
-  absl::StatusOr<std::unique_ptr<TemporaryFolder>> folder = TemporaryFolder::Create();
-  if (!folder.ok()) return folder.status();
-  const absl::Status compiled = CompileInWorker(code, importer, (*folder)->path());
-  absl::StatusOr<std::unique_ptr<HloModule>> module = ReadDump((*folder)->path());
+  absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch = ScratchFolder::Create("import");
+  if (!scratch.ok()) return scratch.status();
+  const absl::Status compiled = CompileInWorker(code, importer, **scratch);
+  absl::StatusOr<std::unique_ptr<HloModule>> module = ReadDump((*scratch)->work());
   if (module.ok() || compiled.ok()) return module;
   return compiled;
 }

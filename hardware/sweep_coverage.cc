@@ -34,6 +34,10 @@ bool EstimatesDisagree(const Measurement& measurement) {
              kEstimateDisagreement;
 }
 
+bool RulesOutKernel(TimeSource source, const Failure& of_default) {
+  return source == TimeSource::kEstimate && of_default.kind != FailureKind::kTimeout;
+}
+
 SweepCoverage CoverageOf(const AotDefault& program, const Recording& recording,
                          const DeviceSpec& device) {
   absl::flat_hash_map<uint64_t, Occurrences> sites;

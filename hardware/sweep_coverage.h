@@ -23,6 +23,12 @@ double EstimateDistance(double a_seconds, double b_seconds);
 // than kEstimateDisagreement: one of the two is wrong, and only hardware tells which.
 bool EstimatesDisagree(const Measurement& measurement);
 
+// True if this failure of the compiler's own configuration of a kernel holds for its other
+// configurations too: of what can be estimated only by compiling the kernel alone, and cannot be
+// compiled so. (Of the kernels of the swept programs whose default failed, those whose default took
+// too long had others that came out; of the rest none had.)
+bool RulesOutKernel(TimeSource source, const Failure& of_default);
+
 // How much of a program a sweep of its kernels speaks for. Seconds are estimates of one execution
 // of the program: the compiler's own for its choice, else what the kernel takes at least.
 struct SweepCoverage {

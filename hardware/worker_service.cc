@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "hardware/scratch_folder.h"
 #include "hardware/worker_frames.h"
 
 namespace autotune {
@@ -51,14 +52,15 @@ absl::Status TakeSchedules(const std::string& directory, proto::AotCompileReply*
   return status;
 }
 
-// Ends the process, and its group, when the parent is gone while a plugin hangs. A worker's request
-// is read by the main thread, which sees the end of the socket by itself.
+// Ends the process, and its group, when the parent is gone, whatever a plugin is doing, and removes
+// the folder that the parent would have removed.
 void DieWithParent() {
   std::thread([] {
     for (;;) {
       pollfd parent = {.fd = kWorkerSocket, .events = POLLRDHUP, .revents = 0};
       poll(&parent, 1, -1);
       if (parent.revents != 0) {
+        RemoveScratchOfDeadParent();
         kill(0, SIGKILL);
         _exit(1);
       }
@@ -235,7 +237,11 @@ int ServeWorker() {
   WorkerService service;
   for (;;) {
     absl::StatusOr<std::string> message = ReadFrame(kWorkerSocket);
-    if (!message.ok()) return 0;
+    if (!message.ok()) {
+      pollfd parent = {.fd = kWorkerSocket, .events = POLLRDHUP, .revents = 0};
+      if (poll(&parent, 1, 0) == 1) RemoveScratchOfDeadParent();
+      return 0;
+    }
     proto::WorkerRequest request;
     proto::WorkerReply reply;
     if (request.ParseFromString(*message)) {

@@ -2,20 +2,19 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "hardware/atomic_file.h"
+#include "hardware/scratch_folder.h"
 
 extern char** environ;
 
@@ -29,26 +28,6 @@ from jaxlib import _jax
 with open(sys.argv[1], "rb") as source, open(sys.argv[2], "wb") as result:
     result.write(_jax.mlir.hlo_to_stablehlo(source.read()))
 )";
-
-// A folder that is gone when this is.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code error;
-    path_ = std::filesystem::temp_directory_path(error) / "autotune-apply-XXXXXX";
-    if (mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  ~TemporaryFolder() {
-    std::error_code error;
-    if (!path_.empty()) std::filesystem::remove_all(path_, error);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -87,12 +66,13 @@ std::string LastLine(std::string text) {
 }  // namespace
 
 absl::StatusOr<std::string> ToStableHlo(const HloModule& program) {
-  const TemporaryFolder folder;
-  if (folder.path().empty()) return absl::UnavailableError("no temporary folder can be made");
-  const std::string source = absl::StrCat(folder.path(), "/program.pb");
-  const std::string result = absl::StrCat(folder.path(), "/program.mlir");
-  const std::string errors = absl::StrCat(folder.path(), "/errors");
-  std::ofstream(source, std::ios::binary) << program.ToProto().SerializeAsString();
+  const absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch = ScratchFolder::Create("apply");
+  if (!scratch.ok()) return scratch.status();
+  const std::string source = absl::StrCat((*scratch)->work(), "/program.pb");
+  const std::string result = absl::StrCat((*scratch)->work(), "/program.mlir");
+  const std::string errors = absl::StrCat((*scratch)->work(), "/errors");
+  absl::Status written = WriteFileAtomically(source, program.ToProto().SerializeAsString());
+  if (!written.ok()) return written;
   const char* python = std::getenv("AUTOTUNE_PYTHON");
   const std::string interpreter = python == nullptr ? "python3" : python;
   if (RunProgram({interpreter, "-c", kScript, source, result}, errors) == 0) {

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "hardware/aot_record.h"
 #include "hardware/recording.h"
 #include "hardware/sweep_coverage.h"
+#include "hardware/sweep_shard.h"
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
 #include "tuner/fusion_record.h"
@@ -58,15 +61,18 @@ struct RecordOptions {
 // Shows how far a sweep is, now and then: a line that is drawn again on a terminal.
 class SweepDisplay {
  public:
-  explicit SweepDisplay(const CommandContext& context, bool quiet)
-      : context_(context), quiet_(quiet) {}
+  SweepDisplay(const CommandContext& context, const Capabilities& capabilities, bool quiet)
+      : context_(context),
+        what_(
+            absl::StrCat(TimeSourceName(capabilities.time_source), "s for ", capabilities.device)),
+        quiet_(quiet) {}
 
   // False once the user wants to stop.
   bool Show(const SweepProgress& progress) {
     const absl::Duration pause = absl::Seconds(context_.err_is_terminal ? 0.2 : 10);
     if (!quiet_ && absl::Now() - shown_ >= pause) {
       shown_ = absl::Now();
-      context_.err << (context_.err_is_terminal ? "\r\033[K" : "")
+      context_.err << (context_.err_is_terminal ? "\r\033[K" : "") << what_ << ": "
                    << FormatCount(progress.configs_done) << " of " << FormatCount(progress.configs)
                    << " configurations, " << progress.kernels_done << " of " << progress.kernels
                    << " kernels, " << progress.failures << " failures; "
@@ -75,13 +81,20 @@ class SweepDisplay {
     }
     return !InterruptRequested();
   }
+  void LeftOut(const Kernel& kernel, const Failure& failure) {
+    Finish();
+    context_.err << PrintableLine(kernel.name)
+                 << " is left out: the tile that the compiler chose for it fails: "
+                 << FailureKindName(failure.kind) << ": " << PrintableLine(failure.message) << "\n";
+  }
   void Finish() {
     if (!quiet_ && context_.err_is_terminal) context_.err << "\r\033[K" << std::flush;
   }
 
  private:
   const CommandContext& context_;
-  bool quiet_;
+  const std::string what_;  // "estimates for tpu-v3"
+  const bool quiet_;
   absl::Time shown_ = absl::InfinitePast();
 };
 
@@ -125,29 +138,34 @@ void ShowCoverage(const std::string& path, const SweepCoverage& coverage, bool m
   }
 }
 
-absl::Status RecordProgram(const std::string& path, const std::string& shard,
+absl::Status RecordProgram(const std::string& path, const std::string& shard_path,
                            const RecordOptions& options, AotBackend& backend,
                            CommandContext& context) {
   absl::StatusOr<Program> program = LoadProgram(path);
   if (!program.ok()) return program.status();
+  // Before anything is compiled: it may be that nothing can be written there.
+  absl::StatusOr<std::unique_ptr<SweepShard>> shard =
+      SweepShard::Open(shard_path, backend.capabilities());
+  if (!shard.ok()) return shard.status();
   absl::StatusOr<AotDefault> found = FindKernels(backend, *program);
   if (!found.ok()) return found.status();
-  SweepDisplay display(context, options.quiet);
+  SweepDisplay display(context, backend.capabilities(), options.quiet);
   SweepOptions sweep;
   sweep.sample = options.sample;
   sweep.seed = options.seed;
   sweep.progress = [&display](const SweepProgress& progress) { return display.Show(progress); };
+  sweep.left_out = [&display](const Kernel& kernel, const Failure& failure) {
+    display.LeftOut(kernel, failure);
+  };
   const int64_t vmem = backend.device().vmem_bytes;
   const TileLister tiles = [vmem](const Kernel& kernel, const SweepOptions& how) {
     return CanonicalTiles(kernel, vmem, how);
   };
-  const absl::Status status = RecordSweep(backend, program->kernels, tiles, sweep, shard);
+  const absl::Status status = RecordSweep(backend, program->kernels, tiles, sweep, **shard);
   display.Finish();
   if (!status.ok() || InterruptRequested()) return status;
-  absl::StatusOr<Recording> recording = Recording::Load(shard);
-  if (!recording.ok()) return recording.status();
   const bool mapped = !found->sites.empty();
-  ShowCoverage(path, CoverageOf(*found, *recording, backend.device()), mapped, context);
+  ShowCoverage(path, CoverageOf(*found, (*shard)->recording(), backend.device()), mapped, context);
   return absl::OkStatus();
 }
 
@@ -169,6 +187,15 @@ absl::Status RecordFusion(const RecordOptions& options, CommandContext& context)
   return RecordFusionSweep(fusion, context);
 }
 
+// Of several programs the recording is written at the end only: it must not turn out then that
+// something else is there.
+absl::Status CheckJoined(const RecordOptions& options) {
+  if (options.programs.size() == 1 || access(options.out.c_str(), F_OK) != 0) {
+    return absl::OkStatus();
+  }
+  return WithExitCode(kExitBroken, Recording::Load(options.out).status());
+}
+
 absl::Status Record(const RecordOptions& options, CommandContext& context) {
   if (options.backend != "aot") {
     return WithExitCode(kExitWrongUse,
@@ -185,6 +212,7 @@ absl::Status Record(const RecordOptions& options, CommandContext& context) {
     const bool use = absl::IsInvalidArgument(backend.status());
     return WithExitCode(use ? kExitWrongUse : kExitBroken, backend.status());
   }
+  if (absl::Status status = CheckJoined(options); !status.ok()) return status;
   std::vector<std::string> shards;
   for (size_t i = 0; i < options.programs.size(); ++i) {
     const bool single = options.programs.size() == 1;
@@ -199,7 +227,7 @@ absl::Status Record(const RecordOptions& options, CommandContext& context) {
   return joined.ok() ? joined->Save(options.out) : joined.status();
 }
 
-int RunRecord(const RecordOptions& options, CommandContext& context) {
+int RunRecordCommand(const RecordOptions& options, CommandContext& context) {
   InstallInterruptHandler();
   const bool fusion = options.space == "fusion";
   if (!fusion && (options.space != "tile" || options.cuts.has_value())) {
@@ -256,7 +284,8 @@ void AddRecordCommand(CLI::App& app, CommandContext& context) {
             "Compilations at a time [as many as cores]");
   command->add_flag("--quiet", options->quiet, "No progress");
   command->footer(kExamples);
-  command->callback([options, &context] { context.exit_code = RunRecord(*options, context); });
+  command->callback(
+      [options, &context] { context.exit_code = RunRecordCommand(*options, context); });
 }
 
 }  // namespace autotune

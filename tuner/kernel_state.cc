@@ -51,6 +51,11 @@ absl::Status KernelState::StartSearch(const std::string& strategy, KernelSearchO
   return absl::OkStatus();
 }
 
+void KernelState::RuleOut(std::string reason) {
+  search_ = nullptr;
+  space_.not_tuned = std::move(reason);
+}
+
 const Observation* KernelState::Find(const Config& config) const {
   const auto it = positions_.find(config.Key());
   return it == positions_.end() ? nullptr : &results_[it->second];

@@ -45,6 +45,9 @@ class KernelState {
   const ModelScorer* opinion() const { return opinion_.get(); }
   const std::optional<Config>& compiler_default() const { return space_.compiler_default; }
 
+  // Ends the search of a kernel of which no configuration can be measured; the reason is reported.
+  void RuleOut(std::string reason);
+
   // Takes results in and tells the search. Samples of one configuration are joined; a failure of
   // one that has a time changes nothing.
   void AddResults(absl::Span<const Observation> results);

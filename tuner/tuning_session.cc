@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "hardware/sweep_coverage.h"
 #include "tuner/models.h"
 #include "tuner/program_sum.h"
 
@@ -71,7 +72,8 @@ absl::Status TuningSession::Run() {
   absl::Status status = log_.Begin(task_.run, task_.kernels);
   for (auto step :
        {&TuningSession::Prepare, &TuningSession::TakeReusedResults, &TuningSession::MeasureDefaults,
-        &TuningSession::Search, &TuningSession::Confirm, &TuningSession::RecordWaiting}) {
+        &TuningSession::RuleOutHopeless, &TuningSession::Search, &TuningSession::Confirm,
+        &TuningSession::RecordWaiting}) {
     if (status.ok() && !Stop()) status = (this->*step)();
   }
   if (parts_.progress != nullptr) parts_.progress->OnFinish();
@@ -150,6 +152,22 @@ absl::Status TuningSession::MeasureDefaults() {
     budget_.Reserve(plan.confirmation);
   }
   return Measure(std::move(batch));
+}
+
+absl::Status TuningSession::RuleOutHopeless() {
+  if (parts_.replays) return absl::OkStatus();
+  const TimeSource source = parts_.backend->capabilities().time_source;
+  for (KernelState& kernel : kernels_) {
+    const Observation* own = kernel.Default();
+    if (kernel.search() == nullptr || own == nullptr || own->measurement.ok()) continue;
+    const Failure& failure = own->measurement.failure();
+    if (!RulesOutKernel(source, failure)) continue;
+    kernel.RuleOut(absl::StrCat("the compiler's own tile fails: ", FailureKindName(failure.kind)));
+    Warn(absl::StrCat(kernel.kernel().name,
+                      " is left out: the tile that the compiler chose for it ",
+                      "fails: ", failure.message));
+  }
+  return absl::OkStatus();
 }
 
 std::vector<TuningSession::Pending> TuningSession::NextRound() {

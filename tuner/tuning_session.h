@@ -48,6 +48,8 @@ class TuningSession {
   absl::Status Prepare();
   absl::Status TakeReusedResults();
   absl::Status MeasureDefaults();
+  // Kernels whose own tile failed in a way that its other tiles share are not searched.
+  absl::Status RuleOutHopeless();
   absl::Status Search();
   absl::Status Confirm();
   // The candidates of one round, split over the kernels by what they promise.

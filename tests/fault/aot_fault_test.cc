@@ -1,6 +1,11 @@
 // The `aot` backend against a plugin that crashes, hangs, leaks, lies and reports other versions.
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -41,7 +46,7 @@ const std::map<std::string, FailureKind>& Faults() {
 TEST_F(AotFaultTest, AWellBehavedPluginMeasures) {
   absl::StatusOr<std::unique_ptr<AotBackend>> backend = Backend();
   ASSERT_TRUE(backend.ok()) << backend.status();
-  EXPECT_EQ((*backend)->capabilities().versions, "fake compiler 1");
+  EXPECT_EQ((*backend)->capabilities().versions, "fake compiler 1; with a second line");
   EXPECT_EQ((*backend)->capabilities().time_source, TimeSource::kEstimate);
   const Measurement measurement = MeasureNamed(**backend, "fine");
   ASSERT_TRUE(measurement.ok()) << measurement.failure().message;
@@ -101,6 +106,26 @@ TEST_F(AotFaultTest, TwoHundredCandidatesWithThirtyPercentFaults) {
   }
   EXPECT_GT(faults, 40);
   EXPECT_LT(faults, 80);
+}
+
+// A main process that dies without a chance to clean up, while its compiler hangs: the worker ends
+// itself and removes their folder. (TearDown looks for folders and processes.)
+TEST_F(AotFaultTest, AKilledMainProcessLeavesNothingBehind) {
+  const pid_t child = fork();
+  if (child == 0) {
+    absl::StatusOr<std::unique_ptr<AotBackend>> backend = Backend();
+    if (backend.ok()) MeasureNamed(**backend, "fault-hang");
+    _exit(0);  // the time-out came first
+  }
+  ASSERT_GT(child, 0);
+  WaitUntil([] { return ProcessesWithPlugin() == 1; });
+  EXPECT_EQ(ProcessesWithPlugin(), 1);
+  EXPECT_FALSE(std::filesystem::is_empty(folder_));
+  kill(child, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  WaitUntil([&] { return ProcessesWithPlugin() == 0 && std::filesystem::is_empty(folder_); });
 }
 
 TEST_F(AotFaultTest, ANewerApiWorks) {

@@ -64,7 +64,16 @@ PJRT_Error* ErrorGetCode(PJRT_Error_GetCode_Args* args) {
   return nullptr;
 }
 
-PJRT_Error* Initialize(PJRT_Plugin_Initialize_Args*) { return nullptr; }
+// Like libtpu it leaves a log in TMPDIR, whatever its environment says of logs.
+PJRT_Error* Initialize(PJRT_Plugin_Initialize_Args*) {
+  const char* folder = std::getenv("TMPDIR");
+  const std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/fake_driver.log";
+  if (FILE* log = std::fopen(path.c_str(), "a")) {
+    std::fputs("initialised\n", log);
+    std::fclose(log);
+  }
+  return nullptr;
+}
 
 PJRT_Error* TopologyCreate(PJRT_TopologyDescription_Create_Args* args) {
   const std::string_view name(args->topology_name, args->topology_name_size);

@@ -95,6 +95,12 @@ inline int ProcessesWithPlugin() {
   return found;
 }
 
+// Looks every few milliseconds, for a minute at most.
+template <typename Condition>
+void WaitUntil(Condition condition) {
+  for (int i = 0; i < 6000 && !condition(); ++i) usleep(10'000);
+}
+
 // A test after which no process and no temporary file is left.
 class FaultTest : public testing::Test {
  protected:

@@ -52,6 +52,14 @@ class AotBackendTest : public testing::Test {
     return compiled.ok() ? compiled->kernels : std::vector<Kernel>();
   }
 
+  absl::Status Sweep(const std::vector<Kernel>& kernels, const TileLister& tiles,
+                     const SweepOptions& options, const std::string& path) {
+    absl::StatusOr<std::unique_ptr<SweepShard>> shard =
+        SweepShard::Open(path, backend_->capabilities());
+    if (!shard.ok()) return shard.status();
+    return RecordSweep(*backend_, kernels, tiles, options, **shard);
+  }
+
   std::unique_ptr<AotBackend> backend_;
 };
 
@@ -130,7 +138,7 @@ TEST_F(AotBackendTest, ASweepResumes) {
   options.sample = 3;
   int64_t calls = 0;
   options.progress = [&](const SweepProgress&) { return ++calls < 2; };  // stops after one batch
-  ASSERT_TRUE(RecordSweep(*backend_, kernels, tiles, options, path).ok());
+  ASSERT_TRUE(Sweep(kernels, tiles, options, path).ok());
   absl::StatusOr<Recording> stopped = JoinShards({path});
   ASSERT_TRUE(stopped.ok()) << stopped.status();
   for (const Kernel& kernel : kernels) {
@@ -147,7 +155,7 @@ TEST_F(AotBackendTest, ASweepResumes) {
     last = progress;
     return true;
   };
-  ASSERT_TRUE(RecordSweep(*backend_, kernels, tiles, options, path).ok());
+  ASSERT_TRUE(Sweep(kernels, tiles, options, path).ok());
   EXPECT_EQ(last.configs_done, last.configs);
   absl::StatusOr<Recording> recording = JoinShards({path});
   ASSERT_TRUE(recording.ok()) << recording.status();

@@ -82,6 +82,40 @@ TEST(AotProgramTest, ConvolutionAlgorithmsAndFlagsAreKept) {
   EXPECT_TRUE(absl::StrContains(WithWindowConfig("no JSON", Bounds({7})), "\"7\""));
 }
 
+// Regression: the compiler refuses these copies without input bounds, with its own tile too
+// ("Invalid input window bounds"). Shapes and bounds as it wrote them for moe_top2 on a TPU v5e.
+TEST(AotProgramTest, CopiesThatTurnMinorDimensionsOverGetInputBounds) {
+  constexpr char kCopy[] = R"(HloModule copy.21
+
+ENTRY %main (x: bf16[2048,2,8]) -> bf16[2048,2,8] {
+  %x = bf16[2048,2,8]{0,2,1:T(8,128)(2,1)} parameter(0)
+  ROOT %copy.21 = bf16[2048,2,8]{2,1,0:T(2,128)(2,1)} copy(%x), backend_config={"window_config":{"kernel_window_bounds":[],"output_window_bounds":["512","1","1"],"input_window_bounds":["2","1","4"]}}
+}
+)";
+  const absl::StatusOr<Kernel> kernel = KernelFromModule(Parse(kCopy));
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  const Shape& operand = kernel->module->entry_computation().root().operand(0).shape();
+  const Shape& result = kernel->module->entry_computation().root().shape();
+  EXPECT_EQ(CopyInputBounds(operand, result, {512, 1, 1}), (WindowBounds{2, 1, 4}));
+  EXPECT_EQ(CopyInputBounds(operand, result, {100, 1, 1}), (WindowBounds{2, 1, 1}));
+  EXPECT_EQ(CopyInputBounds(operand, result, {2048, 1, 1}), (WindowBounds{2, 1, 16}));
+  EXPECT_TRUE(CopyInputBounds(operand, result, {512, 1}).empty());
+  const auto input_of = [](const proto::HloModuleProto& program) {
+    const auto module = HloModule::FromProto(program);
+    EXPECT_TRUE(module.ok()) << module.status();
+    return ParseCompilerChoice((*module)->FindInstruction("copy.21")->backend_config())
+        ->bounds.input;
+  };
+  const TileBounds bounds = Bounds({1024, 1, 1});
+  EXPECT_EQ(input_of(KernelProgram(*kernel, &bounds)), (WindowBounds{2, 1, 8}));
+  // Other kernels are left to the compiler, and so are copies to which it gave no input bounds.
+  std::string text = kCopy;
+  text.replace(text.find("[\"2\",\"1\",\"4\"]"), 13, "[]");
+  const absl::StatusOr<Kernel> plain = KernelFromModule(Parse(text));
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_TRUE(input_of(KernelProgram(*plain, &bounds)).empty());
+}
+
 TEST(AotProgramTest, FaithfulMeansSameKernelAndSameBounds) {
   const Kernel kernel = ReduceKernel();
   const TileBounds chosen = Bounds({2, 8});

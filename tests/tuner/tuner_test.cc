@@ -308,6 +308,48 @@ TEST(TunerTest, KernelsThatAreNotRecordedAreReported) {
   EXPECT_EQ(FindKernel(report, "fusion.191").measurements, 0);
 }
 
+// Compiles: estimates for every kernel but fusion.191, which it cannot compile alone.
+class OneCannotBeCompiled : public CountingBackend {
+ public:
+  explicit OneCannotBeCompiled(FailureKind kind) : CountingBackend("aot"), kind_(kind) {
+    estimates_ = CountingBackend::capabilities();
+    estimates_.time_source = TimeSource::kEstimate;
+  }
+  const Capabilities& capabilities() const override { return estimates_; }
+
+  absl::StatusOr<std::vector<Measurement>> Measure(
+      absl::Span<const Candidate> candidates) override {
+    absl::StatusOr<std::vector<Measurement>> results = CountingBackend::Measure(candidates);
+    for (size_t i = 0; results.ok() && i < candidates.size(); ++i) {
+      if (candidates[i].kernel->name != "fusion.191") continue;
+      (*results)[i] = Measurement::FromFailure(kind_, "Invalid input window bounds");
+    }
+    return results;
+  }
+
+ private:
+  const FailureKind kind_;
+  Capabilities estimates_;
+};
+
+// Regression: a kernel that cannot be compiled alone went on taking budget.
+TEST(TunerTest, AKernelWhoseOwnTileCannotBeCompiledIsLeftOut) {
+  for (FailureKind kind : {FailureKind::kCompileError, FailureKind::kTimeout}) {
+    TunerSetup setup(200, nullptr, "aot");
+    setup.parts.backend = std::make_unique<OneCannotBeCompiled>(kind);
+    const TuningReport report = setup.Tune();
+    const KernelReport& kernel = FindKernel(report, "fusion.191");
+    if (kind == FailureKind::kTimeout) {  // the next one may be faster to compile
+      EXPECT_GT(kernel.measurements, 1);
+      continue;
+    }
+    EXPECT_EQ(kernel.measurements, 1);
+    EXPECT_EQ(kernel.not_tuned, "the compiler's own tile fails: compile-error");
+    EXPECT_THAT(report.warnings, ::testing::Contains(HasSubstr("Invalid input window bounds")));
+    EXPECT_EQ(report.measurements, 200);  // the others get its share
+  }
+}
+
 TEST(TunerTest, RefusesOptionsThatMakeNoSense) {
   auto refused = [](TunerOptions options, std::shared_ptr<CostModel> model = nullptr) {
     TunerSetup setup(1, std::move(model));
