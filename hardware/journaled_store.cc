@@ -200,6 +200,11 @@ absl::StatusOr<std::unique_ptr<RecordStore>> OpenJournaledStore(std::unique_ptr<
                                                                 JournalOptions options) {
   absl::StatusOr<std::unique_ptr<RecordJournal>> journal = RecordJournal::Open(options.path);
   if (!journal.ok()) return journal.status();
+  if ((*journal)->set_aside() > 0 && options.notify) {
+    options.notify(absl::StrCat((*journal)->set_aside(), " damaged results of ", options.path,
+                                " are set aside in ", (*journal)->SetAsidePath(),
+                                "; a run that needs them measures them again"));
+  }
   return std::make_unique<JournaledStore>(std::move(store), *std::move(journal),
                                           std::move(options));
 }

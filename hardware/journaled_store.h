@@ -22,8 +22,8 @@ struct JournalOptions {
   // Append stores what waits in the journal at most so often, so that many small ones cost one
   // transaction; 0: always. What only waits is safe, and other processes see it that much later.
   double store_every_seconds = 0;
-  // Told when results begin to wait, when the store has them, and what a call that cannot go on
-  // without the store waits for. May be null.
+  // Told when results begin to wait, when the store has them, what a call that cannot go on without
+  // the store waits for, and of damaged lines of the journal that were set aside. May be null.
   std::function<void(const std::string&)> notify;
 };
 

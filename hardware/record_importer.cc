@@ -23,6 +23,14 @@ absl::Status CheckRecord(const CandidateRecord& record) {
 
 }  // namespace
 
+absl::StatusOr<int64_t> TimeOfImport(RecordStore& store, const std::string& run_id,
+                                     int64_t unix_micros) {
+  const absl::StatusOr<RunRecord> known = store.GetRun(run_id);
+  if (known.ok()) return known->started_unix_micros;
+  if (!absl::IsNotFound(known.status())) return known.status();
+  return unix_micros;
+}
+
 absl::Status RecordImporter::AddRun(const RunRecord& run) {
   if (run.id.empty()) return absl::InvalidArgumentError("a run without a name");
   if (absl::Status status = Flush(); !status.ok()) return status;
@@ -43,7 +51,6 @@ absl::Status RecordImporter::FinishKnownRun(const RunRecord& run) {
 
 absl::Status RecordImporter::AddKernel(const Kernel& kernel) {
   const absl::Status known = store_.GetKernel(kernel.fingerprint).status();
-  if (known.ok()) return known;
   if (!absl::IsNotFound(known)) return known;
   ++counts_.kernels;
   return store_.PutKernels({kernel});

@@ -14,6 +14,11 @@
 
 namespace autotune {
 
+// The time that an import without times of its own gives its records: that of the run, if an
+// earlier import began it, else `unix_micros`.
+absl::StatusOr<int64_t> TimeOfImport(RecordStore& store, const std::string& run_id,
+                                     int64_t unix_micros);
+
 // Adds records from a file to a store, in batches since a transaction for every record would be
 // slow, and counts those that were not there. What an earlier import left undone is completed. Not
 // thread-safe; the store must outlive it.

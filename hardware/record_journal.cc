@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <set>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "hardware/atomic_file.h"
 #include "hardware/record_store_rows.h"
 #include "hardware/record_transfer_json.h"
@@ -87,21 +89,33 @@ absl::Status RecordJournal::TakeLine(absl::string_view line) {
 absl::Status RecordJournal::Read() {
   const absl::StatusOr<std::string> content = ReadWholeFile(path_);
   if (!content.ok()) return content.status();
-  absl::string_view rest = *content;
-  for (int64_t line = 1; !rest.empty(); ++line) {
+  std::vector<std::string> damaged;
+  for (absl::string_view rest = *content; !rest.empty();) {
     const size_t end = rest.find('\n');
     if (end == absl::string_view::npos) break;
-    if (absl::Status status = TakeLine(rest.substr(0, end)); !status.ok()) {
-      if (end + 1 == rest.size()) break;
-      return absl::DataLossError(absl::StrCat(
-          path_, ":", line, ": this result is damaged: ", std::string(status.message()),
-          "; delete this line to go on without it"));
-    }
+    const absl::string_view line = rest.substr(0, end);
+    if (!TakeLine(line).ok()) damaged.emplace_back(line);
     rest.remove_prefix(end + 1);
     size_ += static_cast<int64_t>(end) + 1;
   }
   if (ftruncate(descriptor_, size_) != 0) return SystemError("the journal cannot be written");
-  return absl::OkStatus();
+  if (damaged.empty()) return absl::OkStatus();
+  if (absl::Status status = SetAside(damaged); !status.ok()) return status;
+  // Else they stay until the others are stored: a journal is never written in place.
+  return empty() ? Clear() : absl::OkStatus();
+}
+
+absl::Status RecordJournal::SetAside(const std::vector<std::string>& lines) {
+  absl::StatusOr<std::string> kept = ReadWholeFile(SetAsidePath());
+  if (absl::IsNotFound(kept.status())) kept = std::string();
+  if (!kept.ok()) return kept.status();
+  const std::set<std::string> known = absl::StrSplit(*kept, '\n');
+  for (const std::string& line : lines) {
+    if (known.contains(line)) continue;  // by a start that ended before the others were stored
+    absl::StrAppend(&*kept, line, "\n");
+    ++set_aside_;
+  }
+  return set_aside_ == 0 ? absl::OkStatus() : WriteFileAtomically(SetAsidePath(), *kept);
 }
 
 absl::Status RecordJournal::Append(absl::Span<const CandidateRecord> records,

@@ -1,6 +1,7 @@
 #ifndef AUTOTUNE_HARDWARE_RECORD_JOURNAL_H_
 #define AUTOTUNE_HARDWARE_RECORD_JOURNAL_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,13 +17,14 @@ namespace autotune {
 
 // A file in which candidates of a run, and the run's newest checkpoint, wait until their store has
 // them: one line each, a checksum and the record as JSON. What Append acknowledged is on the disk.
-// A last line that a crash cut is dropped (it was never acknowledged); damage before it is
-// DataLoss. One process at a time. Not thread-safe.
+// A last line that a crash cut is dropped (it was never acknowledged); a line that is damaged goes
+// into another file (see SetAsidePath), and the rest is used. One process at a time. Not
+// thread-safe.
 class RecordJournal {
  public:
   // Opens or makes the file, reads what waits in it, and locks it until it is closed.
-  // FailedPrecondition if another process has it, DataLoss, naming the line, for damage; NotFound,
-  // PermissionDenied, ResourceExhausted as the system says.
+  // FailedPrecondition if another process has it; NotFound, PermissionDenied, ResourceExhausted as
+  // the system says, also where damaged lines cannot be set aside.
   static absl::StatusOr<std::unique_ptr<RecordJournal>> Open(const std::string& path);
   ~RecordJournal();
   RecordJournal(const RecordJournal&) = delete;
@@ -34,6 +36,11 @@ class RecordJournal {
   // The newest one.
   const std::optional<std::string>& checkpoint() const { return checkpoint_; }
   bool empty() const { return pending_.empty() && !checkpoint_.has_value(); }
+
+  // Damaged lines that Open found and that were not set aside before.
+  int64_t set_aside() const { return set_aside_; }
+  // The file that has them, as they were.
+  std::string SetAsidePath() const { return path_ + ".damaged"; }
 
   // Adds records and a checkpoint, all or none. ResourceExhausted for a full disk, Unavailable for
   // one that fails.
@@ -48,11 +55,13 @@ class RecordJournal {
       : path_(std::move(path)), descriptor_(descriptor) {}
   absl::Status Read();
   absl::Status TakeLine(absl::string_view line);
+  absl::Status SetAside(const std::vector<std::string>& lines);
   absl::Status SystemError(absl::string_view what) const;
 
   std::string path_;
   int descriptor_;
   int64_t size_ = 0;  // bytes that are acknowledged
+  int64_t set_aside_ = 0;
   std::vector<CandidateRecord> pending_;
   std::optional<std::string> checkpoint_;
 };

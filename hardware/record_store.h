@@ -112,15 +112,25 @@ struct PruneRequest {
   // True: the runs stay, with all that was measured or reused; only candidates that were proposed
   // and never measured go.
   bool proposed_only = false;
+  // Instead of these, everything that Verify names. A run whose own row is damaged or lost stays,
+  // with kMendedOutcome: its candidates that are well are kept. DataLoss if the database file
+  // itself is damaged. REQUIRES: no runs, not proposed_only.
+  bool damaged = false;
   // Count, and change nothing.
   bool dry_run = false;
 };
+
+// The outcome of a run whose own row was damaged or lost; its other members may be wrong.
+inline constexpr char kMendedOutcome[] = "mended: its own record was damaged";
 
 // What Prune took out.
 struct PruneCounts {
   int64_t runs = 0;
   int64_t kernels = 0;
   int64_t candidates = 0;
+  // Of a request for what is damaged: what was, and how many runs stay with kMendedOutcome.
+  std::vector<DamagedRecord> damaged;
+  int64_t mended_runs = 0;
 };
 
 // How to open a store.

@@ -5,24 +5,32 @@
 
 namespace autotune {
 
-std::string KernelText(const Kernel& kernel) {
+KernelRow RowFromKernel(const Kernel& kernel) {
   proto::KernelRecord record;
   KernelToProto(kernel, &record);
-  return absl::Base64Escape(Gzip(SerializeDeterministically(record)));
+  KernelRow row;
+  row.fingerprint = static_cast<int64_t>(kernel.fingerprint);
+  row.name = CleanText(kernel.name);
+  row.kernel = absl::Base64Escape(Gzip(SerializeDeterministically(record)));
+  row.checksum = TextChecksum({row.name, row.kernel});
+  return row;
 }
 
-absl::StatusOr<Kernel> KernelFromText(const std::string& name, const std::string& text) {
+absl::StatusOr<Kernel> KernelFromRow(const KernelRow& row) {
+  if (TextChecksum({row.name, row.kernel}) != row.checksum) {
+    return absl::DataLossError("its checksum is wrong");
+  }
   std::string compressed;
   proto::KernelRecord record;
-  if (!absl::Base64Unescape(text, &compressed)) {
-    return absl::DataLossError(absl::StrCat("kernel ", name, ": no base64 text"));
-  }
-  const absl::StatusOr<std::string> bytes = Gunzip(compressed, absl::StrCat("kernel ", name));
+  if (!absl::Base64Unescape(row.kernel, &compressed)) return absl::DataLossError("no base64 text");
+  const absl::StatusOr<std::string> bytes = Gunzip(compressed, "its module");
   if (!bytes.ok()) return absl::DataLossError(bytes.status().message());
-  if (!record.ParseFromString(*bytes)) {
-    return absl::DataLossError(absl::StrCat("kernel ", name, ": cannot be parsed"));
+  if (!record.ParseFromString(*bytes)) return absl::DataLossError("it cannot be parsed");
+  absl::StatusOr<Kernel> kernel = KernelFromProto(record);
+  if (kernel.ok() && static_cast<int64_t>(kernel->fingerprint) != row.fingerprint) {
+    return absl::DataLossError("its fingerprint is that of another kernel");
   }
-  return KernelFromProto(record);
+  return kernel;
 }
 
 }  // namespace autotune

@@ -188,16 +188,15 @@ absl::StatusOr<std::vector<StoredResult>> SqlRecordStore::LookupBefore(
     sql << "SELECT COUNT(*) FROM candidates WHERE " << of_kernel, soci::into(records);
     collector.Reserve(records);
     const std::string where = absl::StrCat(of_kernel, " AND ", measured);
-    ForEachOutcome(
-        sql, session_->location().kind, where, "recorded, run, sequence",
-        [&](absl::string_view key, absl::string_view outcome) {
-          absl::Status error = collector.Add(key, outcome, context.source);
-          if (error.ok() || !first_error.ok()) return;
-          first_error = absl::DataLossError(absl::StrCat(
-              "record store ", url(), ": a record of kernel ",
-              absl::Hex(kernel_fingerprint, absl::kZeroPad16), ", configuration ", key,
-              ", is damaged: ", error.message(), "; `autotune records verify` names it"));
-        });
+    ForEachOutcome(sql, session_->location().kind, where, "recorded, run, sequence",
+                   [&](absl::string_view key, absl::string_view outcome) {
+                     absl::Status error = collector.Add(key, outcome, context.source);
+                     if (error.ok() || !first_error.ok()) return;
+                     first_error = absl::DataLossError(absl::StrCat(
+                         "record store ", url(), ": a record of kernel ",
+                         absl::Hex(kernel_fingerprint, absl::kZeroPad16), ", configuration ", key,
+                         ", is damaged: ", error.message(), kDamageAdvice));
+                   });
     return first_error;
   });
   if (!status.ok()) return status;

@@ -24,6 +24,19 @@ int64_t Count(soci::session& sql, const std::string& from_where) {
 }  // namespace
 
 absl::StatusOr<PruneCounts> SqlRecordStore::Prune(const PruneRequest& request) {
+  const bool runs = !request.runs.empty() || request.proposed_only;
+  if (request.damaged && runs) {
+    return absl::InvalidArgumentError("record store: prune either runs or what is damaged");
+  }
+  absl::StatusOr<PruneCounts> counts =
+      request.damaged ? PruneDamaged(request.dry_run) : PruneRuns(request);
+  const bool changed = counts.ok() && (runs || !counts->damaged.empty());
+  if (!changed || request.dry_run) return counts;
+  if (absl::Status compacted = session_->Compact(); !compacted.ok()) return compacted;
+  return counts;
+}
+
+absl::StatusOr<PruneCounts> SqlRecordStore::PruneRuns(const PruneRequest& request) {
   PruneCounts counts;
   if (request.runs.empty()) return counts;
   std::vector<std::string> quoted;
@@ -59,7 +72,6 @@ absl::StatusOr<PruneCounts> SqlRecordStore::Prune(const PruneRequest& request) {
   const absl::Status status = session_->Write(body);
   if (absl::IsCancelled(status) && request.dry_run) return counts;
   if (!status.ok()) return status;
-  if (absl::Status compacted = session_->Compact(); !compacted.ok()) return compacted;
   return counts;
 }
 

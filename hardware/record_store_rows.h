@@ -52,10 +52,18 @@ absl::StatusOr<Measurement> MeasurementFromColumns(absl::string_view samples,
 // The context with its texts cleaned.
 MeasurementContext CleanContext(const MeasurementContext& context);
 
-// A kernel as the text of the table `kernels`: base64 of a gzip-compressed proto::KernelRecord.
-std::string KernelText(const Kernel& kernel);
-// The inverse. DataLoss, naming the kernel, for any other text.
-absl::StatusOr<Kernel> KernelFromText(const std::string& name, const std::string& text);
+// A row of the table `kernels`.
+struct KernelRow {
+  int64_t fingerprint = 0;
+  std::string name;
+  std::string kernel;  // base64 of a gzip-compressed proto::KernelRecord
+  int64_t checksum = 0;
+};
+
+// Texts are cleaned. Never fails.
+KernelRow RowFromKernel(const Kernel& kernel);
+// The inverse. DataLoss, saying what is wrong, for a row that was changed.
+absl::StatusOr<Kernel> KernelFromRow(const KernelRow& row);
 
 // The checksum of a row of the table `runs`, since schema version 4.
 int64_t RunChecksum(const RunRecord& run);

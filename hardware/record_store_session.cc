@@ -205,8 +205,10 @@ absl::StatusOr<StoreLocation> ParseStoreUrl(const std::string& url) {
     }
     return StoreLocation{Kind::kPostgres, url, std::move(target)};
   }
+  const bool is_path = access(url.c_str(), F_OK) == 0;
   return absl::InvalidArgumentError(absl::StrCat(
-      "record store: \"", url, "\" is neither sqlite:PATH nor postgresql://USER@HOST/DATABASE"));
+      "record store: \"", url, "\" is neither sqlite:PATH nor postgresql://USER@HOST/DATABASE",
+      is_path ? absl::StrCat("; did you mean sqlite:", url, "?") : ""));
 }
 
 StoreSession::StoreSession(StoreLocation location, int64_t busy_timeout_ms)

@@ -15,11 +15,6 @@ absl::Status NoRun(const std::string& url, const std::string& run_id) {
   return absl::NotFoundError(absl::StrCat("record store ", url, " has no run ", run_id));
 }
 
-// How to go on after damage.
-constexpr char kAdvice[] =
-    "; `autotune records verify` names all that is damaged, `autotune records prune --run` takes a "
-    "run out";
-
 bool RunExists(soci::session& sql, const std::string& run_id) {
   int count = 0;
   sql << "SELECT COUNT(*) FROM runs WHERE id = :id", soci::use(run_id), soci::into(count);
@@ -33,19 +28,11 @@ absl::StatusOr<std::vector<RunRecord>> CheckedRuns(soci::session& sql, const std
   for (StoredRun& stored : ReadRuns(sql, where)) {
     if (stored.IsDamaged()) {
       return absl::DataLossError(absl::StrCat("record store ", url, ": run ", stored.run.id,
-                                              " is damaged: its checksum is wrong", kAdvice));
+                                              " is damaged: its checksum is wrong", kDamageAdvice));
     }
     runs.push_back(std::move(stored.run));
   }
   return runs;
-}
-
-void StoreRunChecksum(soci::session& sql, const std::string& run_id) {
-  for (const StoredRun& stored : ReadRuns(sql, absl::StrCat("WHERE id = ", Quoted(run_id)))) {
-    const long long checksum = RunChecksum(stored.run);
-    sql << "UPDATE runs SET checksum = :checksum WHERE id = :id", soci::use(checksum),
-        soci::use(run_id);
-  }
 }
 
 // The record of a row, if it is what was stored.
@@ -76,16 +63,7 @@ absl::Status SqlRecordStore::BeginRun(const RunRecord& run) {
       return absl::AlreadyExistsError(
           absl::StrCat("record store ", url(), " already has a run ", run.id));
     }
-    const std::string id = CleanText(run.id), program = CleanText(run.program);
-    const std::string options = CleanText(run.options_json), outcome = CleanText(run.outcome);
-    const long long seed = static_cast<int64_t>(run.seed), started = run.started_unix_micros;
-    const long long finished = run.finished_unix_micros.value_or(0);
-    soci::indicator has_finished = run.finished_unix_micros.has_value() ? soci::i_ok : soci::i_null;
-    const long long checksum = RunChecksum(run);
-    sql << "INSERT INTO runs (id, program, options, seed, started, finished, outcome, checksum)"
-           " VALUES (:id, :program, :options, :seed, :started, :finished, :outcome, :checksum)",
-        soci::use(id), soci::use(program), soci::use(options), soci::use(seed), soci::use(started),
-        soci::use(finished, has_finished), soci::use(outcome), soci::use(checksum);
+    InsertRun(sql, run);
     return absl::OkStatus();
   });
 }
@@ -127,35 +105,34 @@ absl::StatusOr<std::vector<RunRecord>> SqlRecordStore::ListRuns() {
 absl::Status SqlRecordStore::PutKernels(absl::Span<const Kernel> kernels) {
   return session_->Write([&](soci::session& sql) {
     for (const Kernel& kernel : kernels) {
-      const long long fingerprint = static_cast<int64_t>(kernel.fingerprint);
-      const std::string name = CleanText(kernel.name);
-      const std::string text = KernelText(kernel);
-      const long long checksum = TextChecksum({name, text});
+      const KernelRow row = RowFromKernel(kernel);
+      const long long fingerprint = row.fingerprint, checksum = row.checksum;
       sql << "INSERT INTO kernels (fingerprint, name, kernel, checksum)"
              " VALUES (:fingerprint, :name, :kernel, :checksum)"
              " ON CONFLICT (fingerprint) DO NOTHING",
-          soci::use(fingerprint), soci::use(name), soci::use(text), soci::use(checksum);
+          soci::use(fingerprint), soci::use(row.name), soci::use(row.kernel), soci::use(checksum);
     }
     return absl::OkStatus();
   });
 }
 
 absl::StatusOr<Kernel> SqlRecordStore::GetKernel(uint64_t fingerprint) {
-  std::string name, text;
-  bool found = false;
+  std::optional<KernelRow> row;
   absl::Status status = session_->Read([&](soci::session& sql) {
-    const long long key = static_cast<int64_t>(fingerprint);
-    sql << "SELECT name, kernel FROM kernels WHERE fingerprint = :key", soci::use(key),
-        soci::into(name), soci::into(text);
-    found = sql.got_data();
+    ForEachKernel(sql, absl::StrCat("WHERE fingerprint = ", static_cast<int64_t>(fingerprint)),
+                  [&](const KernelRow& found) { row = found; });
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
-  if (!found) {
+  if (!row.has_value()) {
     return absl::NotFoundError(absl::StrCat("record store ", url(), " has no kernel ",
                                             absl::Hex(fingerprint, absl::kZeroPad16)));
   }
-  return KernelFromText(name, text);
+  absl::StatusOr<Kernel> kernel = KernelFromRow(*row);
+  if (kernel.ok()) return kernel;
+  return absl::DataLossError(absl::StrCat("record store ", url(), ": kernel ", row->name,
+                                          " is damaged: ", std::string(kernel.status().message()),
+                                          kDamageAdvice));
 }
 
 absl::Status SqlRecordStore::Append(absl::Span<const CandidateRecord> records,
@@ -231,7 +208,7 @@ absl::StatusOr<std::vector<CandidateRecord>> SqlRecordStore::RunCandidates(
                        } else if (first_error.ok()) {
                          first_error = absl::DataLossError(absl::StrCat(
                              "record store ", url(), ": candidate ", stored.row.sequence,
-                             " of run ", run_id, ": ", record.status().message(), kAdvice));
+                             " of run ", run_id, ": ", record.status().message(), kDamageAdvice));
                        }
                      });
     return first_error;

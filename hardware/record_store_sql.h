@@ -43,6 +43,9 @@ class SqlRecordStore : public RecordStore {
   absl::StatusOr<PruneCounts> Prune(const PruneRequest& request) override;
 
  private:
+  absl::StatusOr<PruneCounts> PruneRuns(const PruneRequest& request);
+  absl::StatusOr<PruneCounts> PruneDamaged(bool dry_run);
+
   std::unique_ptr<StoreSession> session_;
 };
 

@@ -108,6 +108,27 @@ std::vector<StoredRun> ReadRuns(soci::session& sql, const std::string& where) {
   return runs;
 }
 
+void InsertRun(soci::session& sql, const RunRecord& run) {
+  const std::string id = CleanText(run.id), program = CleanText(run.program);
+  const std::string options = CleanText(run.options_json), outcome = CleanText(run.outcome);
+  const long long seed = static_cast<int64_t>(run.seed), started = run.started_unix_micros;
+  const long long finished = run.finished_unix_micros.value_or(0);
+  soci::indicator has_finished = run.finished_unix_micros.has_value() ? soci::i_ok : soci::i_null;
+  const long long checksum = RunChecksum(run);
+  sql << "INSERT INTO runs (id, program, options, seed, started, finished, outcome, checksum)"
+         " VALUES (:id, :program, :options, :seed, :started, :finished, :outcome, :checksum)",
+      soci::use(id), soci::use(program), soci::use(options), soci::use(seed), soci::use(started),
+      soci::use(finished, has_finished), soci::use(outcome), soci::use(checksum);
+}
+
+void StoreRunChecksum(soci::session& sql, const std::string& run_id) {
+  for (const StoredRun& stored : ReadRuns(sql, absl::StrCat("WHERE id = ", Quoted(run_id)))) {
+    const long long checksum = RunChecksum(stored.run);
+    sql << "UPDATE runs SET checksum = :checksum WHERE id = :id", soci::use(checksum),
+        soci::use(run_id);
+  }
+}
+
 ContextMap ReadContexts(soci::session& sql, std::vector<int64_t>* damaged) {
   ContextMap contexts;
   long long id = 0;
@@ -213,13 +234,13 @@ void ForEachCandidate(soci::session& sql, const std::string& where, const std::s
   }
 }
 
-void ForEachKernel(soci::session& sql, const std::function<void(const KernelRow&)>& visit) {
+void ForEachKernel(soci::session& sql, const std::string& where,
+                   const std::function<void(const KernelRow&)>& visit) {
   KernelRow row;
   long long fingerprint = 0;
   long long checksum = 0;
   soci::statement select =
-      (sql.prepare
-           << "SELECT fingerprint, name, kernel, checksum FROM kernels ORDER BY fingerprint",
+      (sql.prepare << "SELECT fingerprint, name, kernel, checksum FROM kernels " << where,
        soci::into(fingerprint), soci::into(row.name), soci::into(row.kernel), soci::into(checksum));
   select.execute();
   while (select.fetch()) {

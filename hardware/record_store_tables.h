@@ -34,6 +34,9 @@ struct StoredRun {
 };
 // The runs that `where` (SQL after FROM runs) selects.
 std::vector<StoredRun> ReadRuns(soci::session& sql, const std::string& where);
+void InsertRun(soci::session& sql, const RunRecord& run);
+// After a change of the run's row.
+void StoreRunChecksum(soci::session& sql, const std::string& run_id);
 
 // Contexts by id.
 using ContextMap = std::map<int64_t, MeasurementContext>;
@@ -61,14 +64,15 @@ void ForEachOutcome(soci::session& sql, StoreLocation::Kind kind, const std::str
                     const std::string& order,
                     absl::FunctionRef<void(absl::string_view, absl::string_view)> visit);
 
-// Calls `visit` with fingerprint, name, kernel text and stored checksum of every kernel.
-struct KernelRow {
-  int64_t fingerprint = 0;
-  std::string name;
-  std::string kernel;
-  int64_t checksum = 0;
-};
-void ForEachKernel(soci::session& sql, const std::function<void(const KernelRow&)>& visit);
+// Calls `visit` with each kernel that `where` (SQL after FROM kernels, with literal values)
+// selects.
+void ForEachKernel(soci::session& sql, const std::string& where,
+                   const std::function<void(const KernelRow&)>& visit);
+
+// What a message about damage ends with: how to go on.
+inline constexpr char kDamageAdvice[] =
+    "; `autotune records verify` names all that is damaged, `autotune records prune --damaged` "
+    "takes it out";
 
 // A text as an SQL literal.
 std::string Quoted(absl::string_view text);

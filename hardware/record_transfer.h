@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "hardware/npz_file.h"
 #include "hardware/record_store.h"
 #include "hardware/recording.h"
 
@@ -51,6 +52,19 @@ absl::StatusOr<ImportCounts> ImportCsv(RecordStore& store, absl::string_view tex
 // import left, it adds what is missing.
 absl::StatusOr<ImportCounts> ImportRecording(RecordStore& store, const Recording& recording,
                                              const std::string& run_id, int64_t unix_micros);
+
+// True for a file of TpuGraphs' tile collection: one kernel's graph, configurations and times.
+bool IsTpuGraphsTileFile(const NpzReader& npz);
+
+// Adds such a file as a finished run: each row is a measured candidate with its tile (or an opaque
+// configuration, where the 24 features do not tell it) and its time on tpu-v3. The kernel is named
+// by the fingerprint of its graph, since the file holds features of it and not its module: records
+// commands find it, a run that tunes a program does not. InvalidArgument, naming file and array,
+// for wrong shapes and for times that are none. `name` stands for the file in errors.
+absl::StatusOr<ImportCounts> ImportTpuGraphsTiles(RecordStore& store, const NpzReader& npz,
+                                                  const std::string& name,
+                                                  const std::string& kernel_name,
+                                                  const std::string& run_id, int64_t unix_micros);
 
 // What MergeStore found.
 struct MergeCounts {

@@ -73,7 +73,9 @@ class Merger {
       const absl::StatusOr<Kernel> kernel = from_.GetKernel(candidate.kernel_fingerprint);
       if (absl::IsNotFound(kernel.status())) continue;
       if (!kernel.ok()) return kernel.status();
-      if (into_.GetKernel(candidate.kernel_fingerprint).ok()) continue;
+      const absl::Status known = into_.GetKernel(candidate.kernel_fingerprint).status();
+      if (known.ok()) continue;
+      if (!absl::IsNotFound(known)) return known;
       if (absl::Status status = into_.PutKernels({*kernel}); !status.ok()) return status;
       ++counts_.added.kernels;
     }

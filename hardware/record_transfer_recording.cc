@@ -56,18 +56,13 @@ absl::StatusOr<ImportCounts> ImportRecording(RecordStore& store, const Recording
                                              const std::string& run_id, int64_t unix_micros) {
   const RecordingOrigin& origin = recording.origin();
   RecordImporter importer(store);
-  // One that was interrupted goes on with the time that it had.
-  const absl::StatusOr<RunRecord> known = store.GetRun(run_id);
-  if (known.ok()) {
-    unix_micros = known->started_unix_micros;
-  } else if (!absl::IsNotFound(known.status())) {
-    return known.status();
-  }
+  const absl::StatusOr<int64_t> begun = TimeOfImport(store, run_id, unix_micros);
+  if (!begun.ok()) return begun.status();
   absl::Status status = importer.AddRun({.id = run_id,
                                          .program = "recording",
                                          .options_json = "{}",
-                                         .started_unix_micros = unix_micros,
-                                         .finished_unix_micros = unix_micros,
+                                         .started_unix_micros = *begun,
+                                         .finished_unix_micros = *begun,
                                          .outcome = "done"});
   std::vector<CandidateRecord> records;
   for (const RecordedKernel& kernel : recording.kernels()) {
@@ -78,7 +73,7 @@ absl::StatusOr<ImportCounts> ImportRecording(RecordStore& store, const Recording
     form.kernel_name = kernel.kernel().name;
     form.context = {origin.device, origin.backend, origin.versions, "", origin.source};
     form.fate = Fate::kMeasured;
-    form.unix_micros = unix_micros;
+    form.unix_micros = *begun;
     for (const RecordedConfig& config : kernel.configs()) AddRecords(config, form, &records);
   }
   for (CandidateRecord& record : records) {

@@ -1,10 +1,33 @@
 #include "hardware/replay_backend.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace autotune {
+namespace {
+
+bool HoldTheSame(const RecordedConfig& a, const RecordedConfig& b) {
+  return a.config == b.config && a.seconds == b.seconds && a.failures.size() == b.failures.size();
+}
+
+bool HoldTheSame(const RecordedKernel& a, const RecordedKernel& b) {
+  return a.kernel().fingerprint == b.kernel().fingerprint &&
+         std::equal(
+             a.configs().begin(), a.configs().end(), b.configs().begin(), b.configs().end(),
+             [](const RecordedConfig& x, const RecordedConfig& y) { return HoldTheSame(x, y); });
+}
+
+// Whether two recordings are one that was given twice: its runs are not to count as repeats.
+bool HoldTheSame(const Recording& a, const Recording& b) {
+  return a.origin() == b.origin() &&
+         std::equal(
+             a.kernels().begin(), a.kernels().end(), b.kernels().begin(), b.kernels().end(),
+             [](const RecordedKernel& x, const RecordedKernel& y) { return HoldTheSame(x, y); });
+}
+
+}  // namespace
 
 ReplayBackend::ReplayBackend(Recording recording) : recording_(std::move(recording)) {
   const RecordingOrigin& origin = recording_.origin();
@@ -18,9 +41,16 @@ ReplayBackend::ReplayBackend(Recording recording) : recording_(std::move(recordi
 absl::StatusOr<std::unique_ptr<ReplayBackend>> ReplayBackend::Create(
     std::vector<Recording> recordings) {
   if (recordings.empty()) return absl::InvalidArgumentError("replay needs a recording");
-  Recording all = std::move(recordings[0]);
-  for (size_t i = 1; i < recordings.size(); ++i) {
-    if (absl::Status status = all.Merge(recordings[i]); !status.ok()) return status;
+  std::vector<const Recording*> distinct;
+  for (const Recording& recording : recordings) {
+    const bool known = std::any_of(distinct.begin(), distinct.end(), [&](const Recording* other) {
+      return HoldTheSame(recording, *other);
+    });
+    if (!known) distinct.push_back(&recording);
+  }
+  Recording all = *distinct[0];
+  for (size_t i = 1; i < distinct.size(); ++i) {
+    if (absl::Status status = all.Merge(*distinct[i]); !status.ok()) return status;
   }
   return std::unique_ptr<ReplayBackend>(new ReplayBackend(std::move(all)));
 }

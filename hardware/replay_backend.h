@@ -18,8 +18,8 @@ namespace autotune {
 // simulated clock with `--compile-seconds`.
 class ReplayBackend : public MeasurementBackend {
  public:
-  // Merges the recordings. InvalidArgument without any; FailedPrecondition if they are of different
-  // devices, or mix hardware times with estimates.
+  // Merges the recordings; one that is given twice counts once. InvalidArgument without any;
+  // FailedPrecondition if they are of different devices, or mix hardware times with estimates.
   static absl::StatusOr<std::unique_ptr<ReplayBackend>> Create(std::vector<Recording> recordings);
 
   const Capabilities& capabilities() const override { return capabilities_; }

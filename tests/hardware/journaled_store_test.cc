@@ -147,7 +147,7 @@ TEST_F(JournalTest, DyingBetweenStoreAndJournalStoresNothingTwice) {
   EXPECT_EQ(store->RunCandidates("r")->size(), 1u);
 }
 
-TEST_F(JournalTest, ACutLineIsDroppedAndADamagedOneNamed) {
+TEST_F(JournalTest, ACutLineIsDropped) {
   {
     auto journal = RecordJournal::Open(JournalPath());
     ASSERT_TRUE(journal.ok()) << journal.status();
@@ -162,12 +162,48 @@ TEST_F(JournalTest, ACutLineIsDroppedAndADamagedOneNamed) {
     EXPECT_EQ((*journal)->pending().size(), 2u);
     EXPECT_EQ(std::filesystem::file_size(JournalPath()), third);
   }
-  std::string damaged = whole;
-  damaged[second + 40] ^= 1;
-  std::ofstream(JournalPath(), std::ios::trunc) << damaged;
-  const auto journal = RecordJournal::Open(JournalPath());
-  EXPECT_EQ(journal.status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(journal.status().message()), HasSubstr("journal:2: this result"));
+}
+
+// A user had to delete the line by hand.
+TEST_F(JournalTest, ADamagedLineIsSetAsideAndTheRestIsStored) {
+  Open()->BeginRun({.id = "r"}).IgnoreError();
+  {
+    auto journal = RecordJournal::Open(JournalPath());
+    ASSERT_TRUE((*journal)->Append({Candidate(0), Candidate(1), Candidate(2)}, "state").ok());
+  }
+  std::string text = *ReadWholeFile(JournalPath());
+  const size_t second = text.find('\n') + 1;
+  text[second + 40] ^= 1;
+  const std::string damaged = text.substr(second, text.find('\n', second) + 1 - second);
+  std::ofstream(JournalPath(), std::ios::trunc) << text;
+  for (int start = 0; start < 2; ++start) {  // the first one ends before it could store the rest
+    auto journal = RecordJournal::Open(JournalPath());
+    ASSERT_TRUE(journal.ok()) << journal.status();
+    EXPECT_EQ((*journal)->set_aside(), start == 0 ? 1 : 0);
+    EXPECT_EQ((*journal)->pending().size(), 2u);
+    EXPECT_EQ(*ReadWholeFile((*journal)->SetAsidePath()), damaged);
+  }
+  std::filesystem::remove(JournalPath() + ".damaged");
+  const auto store = Open();
+  EXPECT_THAT(messages_, ElementsAre(HasSubstr("journal.damaged")));
+  const auto records = store->RunCandidates("r");
+  ASSERT_TRUE(records.ok()) << records.status();
+  ASSERT_EQ(records->size(), 2u);
+  EXPECT_EQ((*records)[1].sequence, 2);
+  EXPECT_EQ(*store->LoadCheckpoint("r"), "state");
+  EXPECT_EQ(std::filesystem::file_size(JournalPath()), 0u);
+  EXPECT_EQ(*ReadWholeFile(JournalPath() + ".damaged"), damaged);
+}
+
+TEST_F(JournalTest, OfDamageAloneNothingStays) {
+  std::ofstream(JournalPath()) << "0123456789abcdef {\"what\": 1}\nand this\n";
+  for (int start = 0; start < 2; ++start) {
+    auto journal = RecordJournal::Open(JournalPath());
+    ASSERT_TRUE(journal.ok()) << journal.status();
+    EXPECT_TRUE((*journal)->empty());
+    EXPECT_EQ((*journal)->set_aside(), start == 0 ? 2 : 0);
+    EXPECT_EQ(std::filesystem::file_size(JournalPath()), 0u);
+  }
 }
 
 TEST_F(JournalTest, OneProcessAtATime) {

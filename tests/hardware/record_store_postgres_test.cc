@@ -18,6 +18,7 @@
 #include "hardware/record_store.h"
 #include "hardware/record_transfer.h"
 #include "hardware/recording.h"
+#include "soci/soci.h"
 
 namespace autotune {
 namespace {
@@ -87,6 +88,31 @@ TEST_F(PostgresTest, KeepsEverythingThatSqliteKeeps) {
   EXPECT_EQ(store->GetRun(run)->finished_unix_micros, 12);
   EXPECT_FALSE(store->Append({Record("no such run", 0)}).ok());
   EXPECT_THAT(*store->Verify(), ::testing::IsEmpty());
+}
+
+// Here candidates must have a run and a context, so what goes has an order.
+TEST_F(PostgresTest, WhatIsDamagedIsTakenOut) {
+  const auto store = Open();
+  ASSERT_NE(store, nullptr);
+  const std::string run = NewRunId();
+  ASSERT_TRUE(store->BeginRun({.id = run}).ok());
+  std::vector<CandidateRecord> records = {Record(run, 0), Record(run, 1), Record(run, 2)};
+  records[2].context.flags = run;
+  ASSERT_TRUE(store->Append(records).ok());
+  {
+    soci::session sql("postgresql", url_);
+    sql << "UPDATE candidates SET samples = '1e-07' WHERE sequence = 1 AND run = '" + run + "'";
+    sql << "UPDATE contexts SET device = 'x' WHERE flags = '" + run + "'";
+    sql << "UPDATE runs SET seed = 8 WHERE id = '" + run + "'";
+  }
+  EXPECT_EQ(store->Verify()->size(), 4u);
+  const auto counts = store->Prune({.damaged = true});
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->candidates, 2);
+  EXPECT_EQ(counts->mended_runs, 1);
+  EXPECT_THAT(*store->Verify(), ::testing::IsEmpty());
+  EXPECT_EQ(store->RunCandidates(run)->size(), 1u);
+  EXPECT_EQ(store->GetRun(run)->outcome, kMendedOutcome);
 }
 
 TEST_F(PostgresTest, ImportsARecordingAndLooksItUp) {

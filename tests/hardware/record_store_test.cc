@@ -1,19 +1,10 @@
 #include "hardware/record_store.h"
 
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <chrono>
-#include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <memory>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,63 +17,20 @@
 #include "hardware/record_transfer.h"
 #include "hardware/recording.h"
 #include "hlo/module.h"
-#include "soci/soci.h"
-#include "soci/sqlite3/soci-sqlite3.h"
+#include "tests/hardware/record_store_fixture.h"
 
 namespace autotune {
 namespace {
 
+using record_store_testing::Candidate;
+using record_store_testing::Context;
+using record_store_testing::NewRun;
+using record_store_testing::Tile;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class RecordStoreTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = absl::StrCat(::testing::TempDir(), "/record_store_",
-                           ::testing::UnitTest::GetInstance()->current_test_info()->name(), "_",
-                           getpid());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string Path() const { return absl::StrCat(folder_, "/a store.db"); }
-  std::string Url() const { return absl::StrCat("sqlite:", Path()); }
-
-  std::unique_ptr<RecordStore> Open(const RecordStoreOptions& options = {}) const {
-    absl::StatusOr<std::unique_ptr<RecordStore>> store = RecordStore::Open(Url(), options);
-    EXPECT_TRUE(store.ok()) << store.status();
-    return store.ok() ? *std::move(store) : nullptr;
-  }
-
-  std::string folder_;
-};
-
-MeasurementContext Context() {
-  return {"tpu-v3", "replay", "libtpu 0.0.52", "--flag", TimeSource::kHardware};
-}
-
-RunRecord NewRun(const std::string& id) {
-  return {.id = id, .program = "p.hlo", .options_json = "{}", .seed = 7, .started_unix_micros = 10};
-}
-
-CandidateRecord Candidate(const std::string& run, int64_t sequence, Config config,
-                          std::vector<double> seconds) {
-  CandidateRecord record;
-  record.run_id = run;
-  record.sequence = sequence;
-  record.kernel_fingerprint = 0xfedcba9876543210u;
-  record.kernel_name = "fusion.191";
-  record.context = Context();
-  record.config = std::move(config);
-  record.fate = Fate::kMeasured;
-  record.measurement = Measurement::FromSamples(std::move(seconds), TimeSource::kHardware);
-  record.unix_micros = 1000 + sequence;
-  return record;
-}
-
-Config Tile(int64_t bound) { return Config(TileBounds{.output = {bound, 2}}); }
+class RecordStoreTest : public record_store_testing::StoreFixture {};
 
 void ExpectEqual(const CandidateRecord& a, const CandidateRecord& b) {
   EXPECT_EQ(a.run_id, b.run_id);
@@ -308,118 +256,6 @@ TEST_F(RecordStoreTest, KernelsAreSelfContained) {
   EXPECT_THAT(*store->Verify(), IsEmpty());
 }
 
-TEST_F(RecordStoreTest, VerifyNamesDamagedRecords) {
-  {
-    const auto store = Open();
-    ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-    std::vector<CandidateRecord> records;
-    for (int i = 0; i < 10; ++i) records.push_back(Candidate("r", i, Tile(i + 1), {1e-6}));
-    ASSERT_TRUE(store->Append(records, "state").ok());
-  }
-  {
-    soci::session sql(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\""));
-    sql << "UPDATE candidates SET samples = '1e-07' WHERE sequence = 4";
-    sql << "UPDATE candidates SET config = 'nonsense' WHERE sequence = 7";
-    sql << "UPDATE checkpoints SET state = 'AAAA'";
-  }
-  const auto store = Open();
-  const auto damaged = store->Verify();
-  ASSERT_TRUE(damaged.ok()) << damaged.status();
-  ASSERT_EQ(damaged->size(), 3u);
-  EXPECT_EQ((*damaged)[0].where, "candidate 4 of run r");
-  EXPECT_THAT((*damaged)[0].what, HasSubstr("checksum"));
-  EXPECT_EQ((*damaged)[1].where, "candidate 7 of run r");
-  EXPECT_EQ((*damaged)[2].where, "checkpoint of run r");
-  EXPECT_EQ(store->LoadCheckpoint("r").status().code(), absl::StatusCode::kDataLoss);
-  const auto lookup = store->Lookup(0xfedcba9876543210u, Context(), VersionMatch::kStrict);
-  EXPECT_EQ(lookup.status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(std::string(lookup.status().message()), HasSubstr("configuration nonsense"));
-}
-
-// Damage must not be read, and so exported as if all were well, by anything but a look-up.
-TEST_F(RecordStoreTest, ChangedRowsAreNotRead) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"UPDATE candidates SET samples = '1e-07'", "candidate 0 of run r: its checksum is wrong"},
-      {"UPDATE contexts SET device = 'tpu-v4'", "candidate 0 of run r: its context is lost"},
-      {"UPDATE contexts SET source = 'hardly'", "candidate 0 of run r: its context is lost"},
-      {"UPDATE runs SET seed = 8", "run r is damaged"},
-      {"UPDATE runs SET outcome = 'x'", "run r is damaged"},
-  };
-  for (const auto& [statement, message] : cases) {
-    std::filesystem::remove(Path());
-    {
-      const auto store = Open();
-      ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-      ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1e-6})}).ok());
-      ASSERT_TRUE(store->FinishRun("r", 20, "done").ok());
-      ASSERT_TRUE(ExportJsonLines(*store).ok());
-    }
-    soci::session(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\"")) << statement;
-    const auto store = Open();
-    const absl::Status status = ExportJsonLines(*store).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << statement;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(message));
-    EXPECT_THAT(std::string(status.message()), HasSubstr("records verify"));
-    EXPECT_FALSE(store->Verify()->empty()) << statement;
-    // The way out that the message names.
-    EXPECT_TRUE(store->Prune({.runs = {"r"}}).ok());
-    EXPECT_THAT(*store->Verify(), IsEmpty()) << statement;
-  }
-}
-
-TEST_F(RecordStoreTest, VerifyNamesWhatLostItsRunOrIsAnotherKernel) {
-  const absl::StatusOr<Recording> recording =
-      Recording::Load(AUTOTUNE_SOURCE_DIR "/examples/alexnet/tpu_v3.pb");
-  ASSERT_TRUE(recording.ok()) << recording.status();
-  const Kernel& kernel = recording->kernels()[0].kernel();
-  {
-    const auto store = Open();
-    ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-    ASSERT_TRUE(store->PutKernels({kernel}).ok());
-    ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1e-6})}).ok());
-  }
-  {
-    soci::session sql(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\""));
-    sql << "DELETE FROM runs";
-    sql << "UPDATE kernels SET fingerprint = fingerprint + 1";
-  }
-  const auto store = Open();
-  const auto damaged = store->Verify();
-  ASSERT_TRUE(damaged.ok()) << damaged.status();
-  ASSERT_EQ(damaged->size(), 2u);
-  EXPECT_EQ((*damaged)[0].where, "candidate 0 of run r");
-  EXPECT_EQ((*damaged)[0].what, "its run is not stored");
-  EXPECT_EQ((*damaged)[1].where, absl::StrCat("kernel ", kernel.name));
-  EXPECT_THAT((*damaged)[1].what, HasSubstr("fingerprint"));
-  EXPECT_TRUE(store->Prune({.runs = {"r"}}).ok());
-}
-
-// A value that no measurement can have is damage, wherever it stands.
-TEST_F(RecordStoreTest, ImpossibleNumbersNameTheirRecord) {
-  {
-    const auto store = Open();
-    ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-    ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1e-6})}).ok());
-  }
-  const std::pair<const char*, const char*> cases[] = {
-      {"compile_seconds = 'nan'", "compile_seconds holds \"nan\""},
-      {"compile_seconds = '-1'", "compile_seconds holds \"-1\""},
-      {"compile_seconds = '', compiler_estimate = 'inf'", "compiler_estimate holds \"inf\""},
-      {"compiler_estimate = '-1e-9'", "compiler_estimate holds \"-1e-9\""},
-      {"compiler_estimate = '', samples = '1e-6,nan'", "samples holds \"1e-6,nan\""},
-      {"samples = ''", "it is measured and holds no result"},
-      {"samples = '1', predictions = '[[\"m\",\"1\",-1]]'", "predictions holds"},
-  };
-  for (const auto& [assignment, message] : cases) {
-    soci::session(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\""))
-        << "UPDATE candidates SET " << assignment;
-    const auto records = Open()->RunCandidates("r");
-    EXPECT_EQ(records.status().code(), absl::StatusCode::kDataLoss) << assignment;
-    EXPECT_THAT(std::string(records.status().message()), HasSubstr("candidate 0 of run r"));
-    EXPECT_THAT(std::string(records.status().message()), HasSubstr(message));
-  }
-}
-
 // A store file of each schema before: the same records, and every one of them well.
 class SchemaMigrationTest : public RecordStoreTest, public ::testing::WithParamInterface<int> {};
 
@@ -444,234 +280,6 @@ TEST_P(SchemaMigrationTest, AnOlderStoreIsMigrated) {
 
 // Every schema before this one has a file.
 INSTANTIATE_TEST_SUITE_P(Schemas, SchemaMigrationTest, ::testing::Range(1, kStoreSchemaVersion));
-
-TEST_F(RecordStoreTest, ErrorsSpeakOfTheDatabaseNotOfTheLibraryBetween) {
-  Open();
-  soci::session(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\"")) << "DROP TABLE runs";
-  const absl::Status status = Open()->ListRuns().status();
-  EXPECT_THAT(std::string(status.message()), HasSubstr("no such table: runs"));
-  for (const char* word : {"soci", "sqlite3_", "::", "SELECT", "\n"}) {
-    EXPECT_EQ(std::string(status.message()).find(word), std::string::npos) << status;
-  }
-}
-
-TEST_F(RecordStoreTest, ADamagedOrForeignFileIsNamed) {
-  std::ofstream(Path()) << std::string(5000, 'x');
-  const auto garbage = RecordStore::Open(Url());
-  EXPECT_EQ(garbage.status().code(), absl::StatusCode::kDataLoss) << garbage.status();
-  EXPECT_THAT(std::string(garbage.status().message()), HasSubstr(Path()));
-}
-
-TEST_F(RecordStoreTest, ANewerSchemaIsRefusedByName) {
-  Open();
-  {
-    soci::session sql(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\""));
-    sql << "UPDATE schema_info SET version = 999";
-  }
-  const auto newer = RecordStore::Open(Url());
-  EXPECT_EQ(newer.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(newer.status().message()), HasSubstr("schema version 999"));
-}
-
-TEST_F(RecordStoreTest, ASchemaVersionOfNoReleaseIsDamage) {
-  for (const char* statement : {"UPDATE schema_info SET version = -5",
-                                "UPDATE schema_info SET version = 0", "DELETE FROM schema_info"}) {
-    std::filesystem::remove(Path());
-    Open();
-    soci::session(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\"")) << statement;
-    EXPECT_EQ(RecordStore::Open(Url()).status().code(), absl::StatusCode::kDataLoss) << statement;
-  }
-}
-
-// What may only be read can be read; who runs the tests as root may write everything.
-TEST_F(RecordStoreTest, AStoreThatMayNotBeWrittenIsRead) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may write everything";
-  {
-    const auto store = Open();
-    ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-    ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1e-6})}).ok());
-  }
-  using std::filesystem::perms;
-  std::filesystem::permissions(folder_, perms::owner_read | perms::owner_exec);
-  {
-    const auto store = Open();
-    ASSERT_NE(store, nullptr);
-    EXPECT_EQ(store->RunCandidates("r")->size(), 1u);
-    EXPECT_THAT(*store->Verify(), IsEmpty());
-    EXPECT_EQ(store->BeginRun(NewRun("s")).code(), absl::StatusCode::kPermissionDenied);
-  }
-  std::filesystem::permissions(folder_, perms::owner_all);
-  std::filesystem::permissions(Path(), perms::owner_read);
-  EXPECT_EQ(Open()->ListRuns()->size(), 1u);
-}
-
-TEST_F(RecordStoreTest, UrlsAreChecked) {
-  for (const char* url : {"", "records.db", "sqlite:", "mysql://x/y"}) {
-    EXPECT_EQ(RecordStore::Open(url).status().code(), absl::StatusCode::kInvalidArgument) << url;
-  }
-  for (const char* url :
-       {"postgresql://me:hunter2@host/db", "postgres://host/db?password=hunter2",
-        "postgres://host/db?PassWord=hunter2", "postgres://host/db?pass%77ord=hunter2"}) {
-    const auto store = RecordStore::Open(url);
-    EXPECT_EQ(store.status().code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_EQ(std::string(store.status().message()).find("hunter2"), std::string::npos);
-    EXPECT_THAT(std::string(store.status().message()), HasSubstr("PGPASSWORD"));
-  }
-  EXPECT_EQ(RecordStore::Open("sqlite:/no/such/folder/x.db").status().code(),
-            absl::StatusCode::kNotFound);
-}
-
-TEST_F(RecordStoreTest, ALockedDatabaseIsUnavailable) {
-  const auto store = Open({.busy_timeout_ms = 50});
-  ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-  soci::session other(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\""));
-  other << "BEGIN IMMEDIATE";
-  const absl::Status status = store->Append({Candidate("r", 0, Tile(1), {1})});
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("locked"));
-  other << "ROLLBACK";
-  EXPECT_EQ(store->Totals()->candidates, 0);
-  EXPECT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1})}).ok()) << "and usable afterwards";
-}
-
-// Files that may not grow stand in for a full disk.
-TEST_F(RecordStoreTest, AFullDiskLosesNothingThatWasAcknowledged) {
-  {
-    const auto store = Open();
-    ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-  }
-  int pipe_ends[2];
-  ASSERT_EQ(pipe(pipe_ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit = {1 << 20, 1 << 20};
-    setrlimit(RLIMIT_FSIZE, &limit);
-    const auto store = Open();
-    int64_t acknowledged = 0;
-    absl::Status status;
-    while (status.ok() && acknowledged < 100'000) {
-      std::vector<CandidateRecord> batch;
-      for (int64_t i = 0; i < 100; ++i) {
-        batch.push_back(Candidate("r", acknowledged + i, Tile(i + 1), {1e-6}));
-      }
-      status = store->Append(batch);
-      if (status.ok()) acknowledged += 100;
-    }
-    const bool named = absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
-    if (!named) acknowledged = -1;
-    (void)!write(pipe_ends[1], &acknowledged, sizeof(acknowledged));
-    _exit(0);
-  }
-  int64_t acknowledged = 0;
-  ASSERT_EQ(read(pipe_ends[0], &acknowledged, sizeof(acknowledged)),
-            static_cast<ssize_t>(sizeof(acknowledged)));
-  waitpid(child, nullptr, 0);
-  ASSERT_GT(acknowledged, 0);
-  ASSERT_LT(acknowledged, 100'000);
-  const auto store = Open();
-  EXPECT_EQ(store->Totals()->candidates, acknowledged);
-  EXPECT_THAT(*store->Verify(), IsEmpty());
-  EXPECT_TRUE(store->Append({Candidate("r", 1'000'000, Tile(1), {1})}).ok());
-}
-
-// A child appends and reports each acknowledgement until it is killed.
-int64_t AppendUntilKilled(const std::string& url, const std::string& run, int milliseconds) {
-  int pipe_ends[2];
-  EXPECT_EQ(pipe(pipe_ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    close(pipe_ends[0]);
-    auto store = RecordStore::Open(url);
-    if (!store.ok() || !(*store)->BeginRun(NewRun(run)).ok()) _exit(1);
-    for (int64_t sequence = 0;; sequence += 2) {
-      if (!(*store)
-               ->Append({Candidate(run, sequence, Tile(sequence + 1), {1e-6}),
-                         Candidate(run, sequence + 1, Tile(sequence + 2), {1e-6})},
-                        absl::StrCat("state ", sequence + 2))
-               .ok()) {
-        _exit(1);
-      }
-      const int64_t acknowledged = sequence + 2;
-      (void)!write(pipe_ends[1], &acknowledged, sizeof(acknowledged));
-    }
-  }
-  close(pipe_ends[1]);
-  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-  kill(child, SIGKILL);
-  int64_t acknowledged = 0;
-  int64_t next = 0;
-  while (read(pipe_ends[0], &next, sizeof(next)) == sizeof(next)) acknowledged = next;
-  close(pipe_ends[0]);
-  waitpid(child, nullptr, 0);
-  return acknowledged;
-}
-
-TEST_F(RecordStoreTest, KillLosesNothingThatWasAcknowledged) {
-  Open();
-  for (int round = 0; round < 5; ++round) {
-    const std::string run = absl::StrCat("r", round);
-    const int64_t acknowledged = AppendUntilKilled(Url(), run, 60 + 37 * round);
-    if (acknowledged == 0) continue;  // killed before it began
-    const auto store = Open();
-    const auto records = store->RunCandidates(run);
-    ASSERT_TRUE(records.ok()) << records.status();
-    // One batch may have been stored and not yet reported.
-    EXPECT_GE(static_cast<int64_t>(records->size()), acknowledged);
-    EXPECT_LE(static_cast<int64_t>(records->size()), acknowledged + 2);
-    EXPECT_EQ(*store->LoadCheckpoint(run), absl::StrCat("state ", records->size()))
-        << "records and checkpoint belong together";
-    EXPECT_THAT(*store->Verify(), IsEmpty());
-  }
-}
-
-TEST_F(RecordStoreTest, ManyProcessesWriteAtOnce) {
-  constexpr int kWriters = 4;
-  constexpr int kBatches = 10;
-  constexpr int kBatch = 50;
-  std::vector<pid_t> children;
-  for (int writer = 0; writer < kWriters; ++writer) {
-    const pid_t child = fork();
-    if (child == 0) {
-      auto store = RecordStore::Open(Url());  // all of them also race to make the tables
-      const std::string run = absl::StrCat("writer ", writer);
-      if (!store.ok() || !(*store)->BeginRun(NewRun(run)).ok()) _exit(1);
-      for (int64_t batch = 0; batch < kBatches; ++batch) {
-        std::vector<CandidateRecord> records;
-        for (int64_t i = 0; i < kBatch; ++i) {
-          records.push_back(Candidate(run, batch * kBatch + i, Tile(i + 1), {1e-6}));
-        }
-        if (!(*store)->Append(records).ok()) _exit(2);
-      }
-      _exit(0);
-    }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int exit_status = -1;
-    waitpid(child, &exit_status, 0);
-    EXPECT_EQ(exit_status, 0);
-  }
-  const auto store = Open();
-  EXPECT_EQ(store->Totals()->candidates, kWriters * kBatches * kBatch);
-  EXPECT_THAT(*store->Verify(), IsEmpty());
-}
-
-TEST_F(RecordStoreTest, ThreadsShareOneStore) {
-  const auto store = Open();
-  ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-  std::vector<std::thread> threads;
-  for (int64_t thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&store, thread] {
-      for (int64_t i = 0; i < 20; ++i) {
-        EXPECT_TRUE(store->Append({Candidate("r", thread * 100 + i, Tile(i + 1), {1})}).ok());
-        EXPECT_TRUE(store->Lookup(0xfedcba9876543210u, Context(), VersionMatch::kStrict).ok());
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(store->Totals()->candidates, 80);
-}
 
 TEST(StoreText, IsValidUtf8WithoutNul) {
   EXPECT_EQ(CleanText("plain \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"),

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -291,6 +292,88 @@ TEST_F(RecordTransferTest, CsvHasALineForEveryCandidate) {
   ASSERT_TRUE(csv.ok());
   EXPECT_EQ(std::count(csv->begin(), csv->end(), '\n'), store->Totals()->candidates + 1);
   EXPECT_THAT(*csv, HasSubstr(",\"o=2,26,4,2\",measured,"));
+}
+
+// The features of bounds as TpuGraphs' pipeline computes them: six, their sum, their product.
+void AppendBounds(const std::vector<float>& bounds, std::vector<float>* features) {
+  float sum = 0, product = bounds.empty() ? 0 : 1;
+  for (size_t i = 0; i < 6; ++i) features->push_back(i < bounds.size() ? bounds[i] : 0);
+  for (const float bound : bounds) {
+    sum += bound;
+    product *= bound;
+  }
+  features->push_back(sum);
+  features->push_back(product);
+}
+
+std::vector<NamedNpyArray> TileFile(const std::vector<int64_t>& runtimes) {
+  std::vector<float> features;
+  AppendBounds({3, 1, 24, 3}, &features);
+  AppendBounds({12, 4}, &features);
+  AppendBounds({5}, &features);
+  AppendBounds({}, &features);
+  AppendBounds({2, 1}, &features);
+  AppendBounds({}, &features);
+  for (int i = 0; i < 3; ++i) AppendBounds({}, &features);  // says nothing
+  AppendBounds({1, 1, 1, 1, 1, 1, 7}, &features);           // does not say all
+  for (int i = 0; i < 2; ++i) AppendBounds({2}, &features);
+  return {{"node_feat", NpyArray::OfFloats({1, 140}, std::vector<float>(140, 1.5f))},
+          {"node_opcode", NpyArray::OfInt32({1}, {63})},
+          {"edge_index", NpyArray::OfInt32({0, 2}, {})},
+          {"config_feat", NpyArray::OfFloats({4, 24}, features)},
+          {"config_runtime", NpyArray::OfInt64({4}, runtimes)},
+          {"config_runtime_normalizers", NpyArray::OfInt64({4}, {2000, 2000, 2000, 2000})}};
+}
+
+absl::StatusOr<ImportCounts> ImportTiles(RecordStore& store,
+                                         const std::vector<NamedNpyArray>& arrays) {
+  const auto npz = NpzReader::FromBytes(*SerializeNpz(arrays), "k.npz");
+  EXPECT_TRUE(npz.ok()) << npz.status();
+  EXPECT_TRUE(IsTpuGraphsTileFile(**npz));
+  return ImportTpuGraphsTiles(store, **npz, "k.npz", "k", "import", 5);
+}
+
+TEST_F(RecordTransferTest, TpuGraphsTilesBecomeRecords) {
+  const auto store = Open("a");
+  const auto counts = ImportTiles(*store, TileFile({1500, 2000, 2000, 3000}));
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  EXPECT_EQ(counts->runs, 1);
+  EXPECT_EQ(counts->candidates, 4);
+  const auto records = store->RunCandidates("import");
+  ASSERT_TRUE(records.ok()) << records.status();
+  EXPECT_EQ((*records)[0].config.Key(), "k=3,1,24,3;o=12,4");
+  EXPECT_EQ((*records)[0].config.tile()->input, WindowBounds({5}));
+  EXPECT_EQ((*records)[1].config.Key(), "o=2,1");
+  EXPECT_EQ((*records)[2].config, Config(OpaqueConfig{2}));
+  EXPECT_EQ((*records)[3].config, Config(OpaqueConfig{3}));
+  EXPECT_DOUBLE_EQ((*records)[0].measurement->MedianSeconds(), 1.5e-6) << "nanoseconds";
+  EXPECT_EQ((*records)[0].context, kContext);
+  EXPECT_TRUE((*records)[1].is_default);
+  EXPECT_FALSE((*records)[2].is_default) << "there is one default";
+  const auto again = ImportTiles(*store, TileFile({1500, 2000, 2000, 3000}));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->runs + again->candidates, 0);
+  EXPECT_TRUE(store->Verify()->empty());
+  const auto copy = Open("b");
+  ASSERT_TRUE(ImportJsonLines(*copy, *ExportJsonLines(*store), "x").ok());
+  EXPECT_EQ(*ExportJsonLines(*copy), *ExportJsonLines(*store));
+}
+
+TEST_F(RecordTransferTest, TpuGraphsTilesThatAreDamagedAreNamed) {
+  const auto store = Open("a");
+  const auto expect = [&](const std::vector<NamedNpyArray>& arrays, const std::string& words) {
+    const absl::Status status = ImportTiles(*store, arrays).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << words;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(words));
+  };
+  expect(TileFile({1500, 0, 2000, 3000}), "k.npz: config_runtime holds 0 ns at 1");
+  std::vector<NamedNpyArray> arrays = TileFile({1, 1, 1, 1});
+  arrays[3].array.shape = {3, 32};
+  expect(arrays, "config_feat must be 4 x 24");
+  arrays = TileFile({1, 1, 1, 1});
+  arrays[5].array = NpyArray::OfInt64({1}, {1});
+  expect(arrays, "config_runtime_normalizers must be as long");
+  EXPECT_EQ(store->Totals()->runs, 0);
 }
 
 }  // namespace

@@ -104,6 +104,20 @@ TEST(ReplayBackend, GivesAllSamplesInRecordedOrder) {
   EXPECT_EQ(result.compile_seconds, 0.25);
 }
 
+// PROGRAM and --recording often name the same file: its runs were taken for repeats, and an
+// interval of confidence was made of them.
+TEST(ReplayBackend, ARecordingGivenTwiceCountsOnce) {
+  std::vector<Recording> recordings;
+  for (int i = 0; i < 3; ++i) recordings.push_back(Load());
+  const auto backend = ReplayBackend::Create(std::move(recordings));
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  const Recording once = Load();
+  ASSERT_EQ((*backend)->recording().kernels().size(), once.kernels().size());
+  for (const RecordedKernel& kernel : once.kernels()) {
+    EXPECT_EQ((*backend)->recording().Find(kernel.kernel().fingerprint)->runs(), kernel.runs());
+  }
+}
+
 TEST(ReplayBackend, RefusesToMix) {
   std::vector<Recording> recordings;
   recordings.push_back(Load());
