@@ -13,6 +13,7 @@
 #include "tuner/fleet_state.h"
 #include "tuner/number_options.h"
 #include "tuner/printable.h"
+#include "tuner/text_table.h"
 
 namespace autotune {
 namespace {
@@ -36,8 +37,8 @@ int Up(const FleetCommandOptions& options, CommandContext& context) {
     return context.Fail(WithExitCode(kExitWrongUse, state.status()));
   }
   if (!state.ok()) return context.Fail(WithExitCode(kExitBroken, state.status()));
-  context.out << "the fleet is up at " << PrintableLine(state->address) << ": " << state->workers
-              << (state->workers == 1 ? " worker" : " workers") << "; its token is in "
+  context.out << "the fleet is up at " << PrintableLine(state->address) << ": "
+              << CountOf(state->workers, "worker") << "; its token is in "
               << PrintableLine(state->token_path) << "\n";
   return kExitDone;
 }
@@ -57,8 +58,8 @@ int Status(const FleetCommandOptions& options, CommandContext& context) {
     }
     context.out << DumpJson(document) << "\n";
   } else if (up) {
-    context.out << "up at " << PrintableLine(state->address) << ": " << state->workers
-                << " workers, " << processes.size() << " processes\n";
+    context.out << "up at " << PrintableLine(state->address) << ": "
+                << CountOf(state->workers, "worker") << ", " << processes.size() << " processes\n";
   } else {
     context.out << (state.ok() ? "down: its processes are gone\n" : "down\n");
   }
@@ -85,8 +86,10 @@ void AddFleetCommand(CLI::App& app, CommandContext& context) {
   fleet->footer(kExamples);
   auto options = std::make_shared<FleetCommandOptions>();
   CLI::App* up = fleet->add_subcommand("up", "Start Ray and let workers measure");
-  AddNumber(*up, "--workers", options->up.workers, {1, 1024}, "One for each device");
-  AddNumber(*up, "--port", options->up.port, {1024, 65535}, "That the head listens on");
+  AddNumber(*up, "--workers", options->up.workers, {1, 1024}, "One for each device")
+      ->capture_default_str();
+  AddNumber(*up, "--port", options->up.port, {1024, 65535}, "That the head listens on")
+      ->capture_default_str();
   up->add_option("--address", options->up.address,
                  "That the head listens on; a loopback address stays on this machine")
       ->capture_default_str();

@@ -1,5 +1,6 @@
 #include "tuner/command_records.h"
 
+#include <cmath>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -35,7 +36,8 @@ Examples:
   autotune records export --store sqlite:records.db --to npz --device tpu-v3 --out tiles/
   autotune records import records.jsonl tpu_v3.pb --store sqlite:team.db
   autotune records merge sqlite:mine.db sqlite:yours.db --store sqlite:team.db
-  autotune records prune --older-than-days 90 --store sqlite:team.db)";
+  autotune records prune --older-than-days 90 --store sqlite:team.db
+  autotune records prune --damaged --store sqlite:team.db)";
 
 absl::StatusOr<std::unique_ptr<RecordStore>> Open(const std::string& url) {
   absl::StatusOr<std::unique_ptr<RecordStore>> store = RecordStore::Open(url);
@@ -77,10 +79,25 @@ absl::Status List(RecordStore& store, const RecordsOptions& options, std::ostrea
         << "\n";
     return absl::OkStatus();
   }
-  out << table.ToString() << FormatCount(totals->runs) << " runs, " << FormatCount(totals->kernels)
-      << " kernels, " << FormatCount(totals->candidates) << " candidates, "
+  out << table.ToString() << CountsText({totals->runs, totals->kernels, totals->candidates}) << ", "
       << FormatCount(totals->measured) << " of them measured\n";
   return absl::OkStatus();
+}
+
+void AddMeasurement(const Measurement& measurement, json& value) {
+  if (measurement.ok()) {
+    value["seconds"] = measurement.MedianSeconds();
+    value["samples"] =
+        std::vector<double>(measurement.samples().begin(), measurement.samples().end());
+  } else {
+    value["failure"] = {{"kind", std::string(FailureKindName(measurement.failure().kind))},
+                        {"message", measurement.failure().message}};
+  }
+  if (measurement.compile_seconds) value["compile_seconds"] = *measurement.compile_seconds;
+  if (measurement.compiler_estimate_seconds) {
+    value["compiler_estimate_seconds"] = *measurement.compiler_estimate_seconds;
+  }
+  if (!measurement.method.empty()) value["method"] = measurement.method;
 }
 
 json CandidateJson(const CandidateRecord& record) {
@@ -89,14 +106,20 @@ json CandidateJson(const CandidateRecord& record) {
                 {"fingerprint", FingerprintText(record.kernel_fingerprint)},
                 {"device", record.context.device},
                 {"backend", record.context.backend},
+                {"versions", record.context.versions},
+                {"flags", record.context.flags},
                 {"time_source", std::string(TimeSourceName(record.context.source))},
                 {"config", record.config.ToJson()},
-                {"fate", std::string(FateName(record.fate))}};
-  if (record.measurement && record.measurement->ok()) {
-    value["seconds"] = record.measurement->MedianSeconds();
-  } else if (record.measurement) {
-    value["failure"] = std::string(FailureKindName(record.measurement->failure().kind));
+                {"default", record.is_default},
+                {"fate", std::string(FateName(record.fate))},
+                {"unix_micros", record.unix_micros}};
+  for (const Prediction& prediction : record.predictions) {
+    json score;  // null where the model says that it cannot run, as in autotune.tune/1
+    if (std::isfinite(prediction.score)) score = prediction.score;
+    value["predictions"].push_back(
+        {{"model", prediction.model}, {"score", score}, {"rank", prediction.rank}});
   }
+  if (record.measurement) AddMeasurement(*record.measurement, value);
   return value;
 }
 
@@ -182,10 +205,17 @@ void AddPruneOptions(CLI::App& command, RecordsOptions& options) {
             "Runs that started earlier");
   command.add_flag("--proposed", options.proposed_only,
                    "Only what was proposed and never measured; of all runs without --run");
+  command.add_flag("--damaged", options.damaged,
+                   "What verify names; runs that lost their own record are mended");
   command.add_flag("--dry-run", options.dry_run, "Say what would go, and change nothing");
 }
 
 }  // namespace
+
+std::string CountsText(const ImportCounts& counts) {
+  return absl::StrCat(CountOf(counts.runs, "run"), ", ", CountOf(counts.kernels, "kernel"), ", ",
+                      CountOf(counts.candidates, "candidate"));
+}
 
 absl::StatusOr<std::unique_ptr<RecordStore>> OpenExistingStore(const std::string& url) {
   constexpr absl::string_view kSqlite = "sqlite:";
@@ -202,7 +232,7 @@ absl::StatusOr<std::unique_ptr<RecordStore>> OpenExistingStore(const std::string
 }
 
 void AddRecordsCommand(CLI::App& app, CommandContext& context) {
-  CLI::App* records = app.add_subcommand("records", "Look into a record store and verify it");
+  CLI::App* records = app.add_subcommand("records", "Show, verify, move and prune record stores");
   records->require_subcommand(1);
   records->footer(kExamples);
   auto options = std::make_shared<RecordsOptions>();
@@ -217,7 +247,7 @@ void AddRecordsCommand(CLI::App& app, CommandContext& context) {
         Entry{"verify", "Read everything; name what is damaged", Verify},
         Entry{"export", "Into a file", ExportRecords}, Entry{"import", "From files", ImportRecords},
         Entry{"merge", "Add other stores", MergeRecords},
-        Entry{"prune", "Take runs out", PruneRecords}}) {
+        Entry{"prune", "Take runs, or what is damaged, out", PruneRecords}}) {
     CLI::App* command = records->add_subcommand(entry.name, entry.help);
     command->add_option("--store", options->store, "sqlite:PATH or postgresql://USER@HOST/DB")
         ->required();

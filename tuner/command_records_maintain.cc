@@ -35,6 +35,24 @@ absl::StatusOr<std::vector<std::string>> ChosenRuns(RecordStore& store,
   return chosen;
 }
 
+absl::Status WrongUse(const std::string& message) {
+  return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(message));
+}
+
+// Names each damaged record, and says what became of them.
+absl::Status PruneDamaged(RecordStore& store, bool dry_run, std::ostream& out) {
+  const absl::StatusOr<PruneCounts> counts = store.Prune({.damaged = true, .dry_run = dry_run});
+  if (!counts.ok()) return counts.status();
+  for (const DamagedRecord& record : counts->damaged) {
+    out << PrintableLine(absl::StrCat(record.where, ": ", record.what)) << "\n";
+  }
+  out << CountOf(static_cast<int64_t>(counts->damaged.size()), "damaged record")
+      << (dry_run ? " would be taken out or mended (" : " taken out or mended (")
+      << CountOf(counts->candidates, "candidate") << " and " << CountOf(counts->kernels, "kernel")
+      << " out, " << CountOf(counts->mended_runs, "run") << " mended)\n";
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status MergeRecords(RecordStore& store, const RecordsOptions& options, std::ostream& out) {
@@ -50,9 +68,7 @@ absl::Status MergeRecords(RecordStore& store, const RecordsOptions& options, std
           << "\n";
     }
     differing += static_cast<int64_t>(counts->differing.size());
-    out << PrintableLine(url) << ": " << FormatCount(counts->added.runs) << " runs, "
-        << FormatCount(counts->added.kernels) << " kernels, "
-        << FormatCount(counts->added.candidates) << " candidates added\n";
+    out << PrintableLine(url) << ": " << CountsText(counts->added) << " added\n";
   }
   if (differing == 0) return absl::OkStatus();
   return WithExitCode(kExitBadInput,
@@ -61,9 +77,11 @@ absl::Status MergeRecords(RecordStore& store, const RecordsOptions& options, std
 }
 
 absl::Status PruneRecords(RecordStore& store, const RecordsOptions& options, std::ostream& out) {
-  if (options.runs.empty() && !options.older_than_days && !options.proposed_only) {
-    return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(
-                                           "prune takes --run, --older-than-days or --proposed"));
+  const bool runs_given = !options.runs.empty() || options.older_than_days || options.proposed_only;
+  if (options.damaged && runs_given) return WrongUse("--damaged stands alone, or with --dry-run");
+  if (options.damaged) return PruneDamaged(store, options.dry_run, out);
+  if (!runs_given) {
+    return WrongUse("prune takes --run, --older-than-days, --proposed or --damaged");
   }
   const absl::StatusOr<std::vector<std::string>> runs = ChosenRuns(store, options);
   if (!runs.ok()) return runs.status();
@@ -71,9 +89,8 @@ absl::Status PruneRecords(RecordStore& store, const RecordsOptions& options, std
       {.runs = *runs, .proposed_only = options.proposed_only, .dry_run = options.dry_run});
   if (absl::IsNotFound(counts.status())) return WithExitCode(kExitBadInput, counts.status());
   if (!counts.ok()) return counts.status();
-  out << FormatCount(counts->runs) << " runs, " << FormatCount(counts->kernels) << " kernels, "
-      << FormatCount(counts->candidates)
-      << (options.dry_run ? " candidates would be taken out\n" : " candidates taken out\n");
+  out << CountsText({counts->runs, counts->kernels, counts->candidates})
+      << (options.dry_run ? " would be taken out\n" : " taken out\n");
   return absl::OkStatus();
 }
 

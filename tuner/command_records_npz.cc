@@ -79,24 +79,31 @@ absl::Status ExportNpz(const Recording& recording, const std::string& folder, st
     if (absl::Status status = WriteKernel(recording, kernel, path); !status.ok()) return status;
   }
   const auto count = static_cast<int64_t>(recording.kernels().size());
-  out << PrintableLine(folder) << ": " << FormatCount(count)
-      << (count == 1 ? " kernel\n" : " kernels, a file each\n");
+  out << PrintableLine(folder) << ": " << CountOf(count, "kernel")
+      << (count == 1 ? "\n" : ", a file each\n");
   return absl::OkStatus();
 }
 
-absl::StatusOr<Recording> RecordingOfNpz(std::string bytes, const std::string& name) {
-  absl::StatusOr<std::unique_ptr<NpzReader>> npz = NpzReader::FromBytes(std::move(bytes), name);
+absl::StatusOr<ImportCounts> ImportNpz(RecordStore& store, std::string bytes,
+                                       const std::string& path, const std::string& run_id,
+                                       int64_t unix_micros) {
+  absl::StatusOr<std::unique_ptr<NpzReader>> npz = NpzReader::FromBytes(std::move(bytes), path);
   if (!npz.ok()) return npz.status();
-  if (!(*npz)->Has(kRecords)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name,
-        " holds features of a kernel and not the kernel, as TpuGraphs' own files do: nothing could "
-        "be looked up under it. `autotune train --data` learns from it; TpuGraphs' .pb files hold "
-        "kernels"));
+  if ((*npz)->Has(kRecords)) {
+    absl::StatusOr<NpyArray> array = (*npz)->Read(kRecords);
+    if (!array.ok()) return array.status();
+    absl::StatusOr<Recording> recording = Recording::Parse(array->data, path);
+    if (!recording.ok()) return recording.status();
+    return ImportRecording(store, *recording, run_id, unix_micros);
   }
-  absl::StatusOr<NpyArray> array = (*npz)->Read(kRecords);
-  if (!array.ok()) return array.status();
-  return Recording::Parse(array->data, name);
+  if (IsTpuGraphsTileFile(**npz)) {
+    const std::string kernel = std::filesystem::path(path).stem().string();
+    return ImportTpuGraphsTiles(store, **npz, path, kernel, run_id, unix_micros);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      path,
+      " is neither what `records export --to npz` writes nor a file of TpuGraphs' tile collection",
+      (*npz)->Has("node_config_feat") ? ": that of its layouts holds no kernels" : ""));
 }
 
 }  // namespace autotune

@@ -1,11 +1,14 @@
 #ifndef AUTOTUNE_TUNER_COMMAND_RECORDS_NPZ_H_
 #define AUTOTUNE_TUNER_COMMAND_RECORDS_NPZ_H_
 
+#include <cstdint>
 #include <ostream>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "hardware/record_store.h"
+#include "hardware/record_transfer.h"
 #include "hardware/recording.h"
 
 namespace autotune {
@@ -17,10 +20,11 @@ namespace autotune {
 // has that one only. Equal records give equal files.
 absl::Status ExportNpz(const Recording& recording, const std::string& folder, std::ostream& out);
 
-// The recording in such a file. InvalidArgument for one without: TpuGraphs' own files hold features
-// of a kernel and not the kernel, so nothing could be looked up under it. `name` stands for the
-// file in errors.
-absl::StatusOr<Recording> RecordingOfNpz(std::string bytes, const std::string& name);
+// Adds such a file, or one of TpuGraphs' own tile collection (see ImportTpuGraphsTiles), as the run
+// `run_id`. InvalidArgument for any other. `path` names the kernel of a file that does not.
+absl::StatusOr<ImportCounts> ImportNpz(RecordStore& store, std::string bytes,
+                                       const std::string& path, const std::string& run_id,
+                                       int64_t unix_micros);
 
 }  // namespace autotune
 

@@ -16,7 +16,6 @@
 #include "tuner/command_records_npz.h"
 #include "tuner/command_status.h"
 #include "tuner/printable.h"
-#include "tuner/text_table.h"
 
 namespace autotune {
 namespace {
@@ -41,8 +40,10 @@ absl::StatusOr<Recording> DeviceRecording(RecordStore& store, const RecordsOptio
   if (!recording.ok()) return recording.status();
   if (recording->kernels().empty()) {
     return WithExitCode(kExitBadInput,
-                        absl::NotFoundError(absl::StrCat("the store holds no ", options.source,
-                                                         " times of ", options.device)));
+                        absl::NotFoundError(absl::StrCat(
+                            "the store holds no ", options.source, " times of ", options.device,
+                            " for a kernel whose module is stored (of CSV and of TpuGraphs' .npz "
+                            "there are no modules)")));
   }
   return recording;
 }
@@ -58,12 +59,13 @@ absl::StatusOr<std::string> RecordingBytes(RecordStore& store, const RecordsOpti
 // A recording has no run; the same file always gets the same one.
 absl::StatusOr<ImportCounts> AddRecording(RecordStore& store, const std::string& content,
                                           const std::string& path) {
-  absl::StatusOr<Recording> recording =
-      LooksLikeNpz(content) ? RecordingOfNpz(content, path) : Recording::Parse(content, path);
-  if (!recording.ok()) return WithExitCode(kExitBadInput, recording.status());
   const std::string id =
       absl::StrCat("import-", FingerprintText(Fingerprinter().AddText(content).Get()));
-  return ImportRecording(store, *recording, id, absl::ToUnixMicros(absl::Now()));
+  const int64_t now = absl::ToUnixMicros(absl::Now());
+  if (LooksLikeNpz(content)) return ImportNpz(store, content, path, id, now);
+  absl::StatusOr<Recording> recording = Recording::Parse(content, path);
+  if (!recording.ok()) return WithExitCode(kExitBadInput, recording.status());
+  return ImportRecording(store, *recording, id, now);
 }
 
 // Adds a file of text: CSV, or JSON lines.
@@ -85,10 +87,9 @@ absl::StatusOr<ImportCounts> AddText(RecordStore& store, const std::string& cont
 absl::StatusOr<ImportCounts> AddFile(RecordStore& store, const std::string& path) {
   absl::StatusOr<std::string> content = ReadWholeFile(path);
   if (!content.ok()) return WithExitCode(kExitBadInput, content.status());
-  if (LooksLikeNpz(*content) || Recording::LooksLikeRecording(*content)) {
-    return AddRecording(store, *content, path);
-  }
-  absl::StatusOr<ImportCounts> counts = AddText(store, *content, path);
+  const bool recording = LooksLikeNpz(*content) || Recording::LooksLikeRecording(*content);
+  absl::StatusOr<ImportCounts> counts =
+      recording ? AddRecording(store, *content, path) : AddText(store, *content, path);
   if (absl::IsInvalidArgument(counts.status()) || absl::IsAlreadyExists(counts.status())) {
     return WithExitCode(kExitBadInput, counts.status());
   }
@@ -128,9 +129,7 @@ absl::Status ImportRecords(RecordStore& store, const RecordsOptions& options, st
   for (const std::string& path : options.files) {
     absl::StatusOr<ImportCounts> counts = AddFile(store, path);
     if (!counts.ok()) return counts.status();
-    out << PrintableLine(path) << ": " << FormatCount(counts->runs) << " runs, "
-        << FormatCount(counts->kernels) << " kernels, " << FormatCount(counts->candidates)
-        << " candidates added\n";
+    out << PrintableLine(path) << ": " << CountsText(*counts) << " added\n";
   }
   return absl::OkStatus();
 }

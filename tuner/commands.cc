@@ -5,13 +5,16 @@
 #include <filesystem>
 #include <numeric>
 #include <ostream>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tuner/command_status.h"
 #include "tuner/printable.h"
 
@@ -66,6 +69,38 @@ size_t EditDistance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+// The name most like the word; empty if none is.
+std::string Nearest(const std::vector<std::string>& names, const std::string& word) {
+  std::string nearest;
+  size_t distance = std::min<size_t>(3, word.size());
+  for (const std::string& name : names) {
+    const size_t this_distance = EditDistance(word, name);
+    if (this_distance >= distance) continue;
+    nearest = name;
+    distance = this_distance;
+  }
+  return nearest;
+}
+
+// "; did you mean `autotune inspect`?"
+std::string DidYouMean(const std::vector<std::string>& names, const std::string& word,
+                       const std::string& before) {
+  const std::string nearest = Nearest(names, word);
+  return nearest.empty() ? "" : absl::StrCat("; did you mean `autotune ", before, nearest, "`?");
+}
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // What to say of a first argument that can be neither a command nor a file: a single word that is
 // the name of none. Empty if it may be one.
 std::string NoSuchCommand(const CLI::App& app, const std::string& word) {
@@ -74,19 +109,41 @@ std::string NoSuchCommand(const CLI::App& app, const std::string& word) {
   });
   std::error_code error;
   if (word.empty() || word[0] == '-' || !is_word || std::filesystem::exists(word, error)) return "";
-  std::string nearest;
-  size_t distance = std::min<size_t>(3, word.size());
+  const std::vector<std::string> names = CommandNames(app);
+  if (Contains(names, word)) return "";
+  return absl::StrCat("\"", word, "\" is neither a command nor a file that is there",
+                      DidYouMean(names, word, ""), "\n`autotune --help` lists the commands");
+}
+
+// The same of the word after a command that has commands of its own, such as `records`.
+std::string NoSuchPart(const CLI::App& app, const std::vector<std::string>& arguments) {
+  std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    const size_t this_distance = EditDistance(word, command->get_name());
-    if (this_distance == 0) return "";
-    if (this_distance >= distance) continue;
-    nearest = command->get_name();
-    distance = this_distance;
+    if (command->get_name() == arguments.front()) names = CommandNames(*command);
   }
-  return absl::StrCat(
-      "\"", word, "\" is neither a command nor a file that is there",
-      nearest.empty() ? "" : absl::StrCat("; did you mean `autotune ", nearest, "`?"),
-      "\n`autotune --help` lists the commands");
+  if (names.empty()) return "";
+  const std::string before = absl::StrCat(arguments.front(), " ");
+  const std::string takes =
+      absl::StrCat("`autotune ", arguments.front(), "` takes ", absl::StrJoin(names, ", "));
+  if (arguments.size() == 1) return takes;
+  const std::string& word = arguments[1];
+  if (absl::StartsWith(word, "-") || Contains(names, word)) return "";
+  return absl::StrCat(takes, "; got \"", word, "\"", DidYouMean(names, word, before));
+}
+
+// "; did you mean --recording?" for the first option that the command does not have.
+std::string UnknownOption(const CLI::App& command, const std::vector<std::string>& arguments) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back(absl::StrCat("--", name));
+  }
+  for (const std::string& argument : arguments) {
+    const std::string word = argument.substr(0, argument.find('='));
+    if (!absl::StartsWith(word, "--") || Contains(names, word)) continue;
+    const std::string nearest = Nearest(names, word);
+    return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+  }
+  return "";
 }
 
 // Parse errors and requests for help; returns the exit code.
@@ -96,8 +153,13 @@ int ExplainParseError(const CLI::App& app, const CLI::ParseError& error,
     return app.exit(error, context.out, context.err) == 0 ? kExitDone : kExitWrongUse;
   }
   std::string command;
-  for (const CLI::App* used : app.get_subcommands()) command = absl::StrCat(" ", used->get_name());
-  context.err << "autotune: " << PrintableText(error.what()) << "\n"
+  const CLI::App* used = &app;
+  while (!used->get_subcommands().empty()) {
+    used = used->get_subcommands().front();
+    absl::StrAppend(&command, " ", used->get_name());
+  }
+  context.err << "autotune: " << PrintableText(error.what())
+              << PrintableText(UnknownOption(*used, context.arguments)) << "\n"
               << "`autotune" << command << " --help` lists the options\n";
   return kExitWrongUse;
 }
@@ -152,7 +214,8 @@ int RunCommandLine(CommandContext& context) {
     AddCommands(app, context);
     RefuseEmptyValues(app);
     std::vector<std::string> arguments(context.arguments.begin() + 1, context.arguments.end());
-    const std::string wrong = arguments.empty() ? "" : NoSuchCommand(app, arguments.front());
+    std::string wrong = arguments.empty() ? "" : NoSuchCommand(app, arguments.front());
+    if (wrong.empty() && !arguments.empty()) wrong = NoSuchPart(app, arguments);
     if (!wrong.empty()) return context.Fail(kExitWrongUse, wrong);
     for (const std::string& argument : arguments) {
       // CLI11 would take the next argument for the value.

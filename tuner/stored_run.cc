@@ -204,23 +204,28 @@ bool IsMissingSqliteFile(const std::string& url) {
 // The store, with what still waits in the journal of a killed run. That of a run under way is its
 // own.
 absl::StatusOr<std::unique_ptr<RecordStore>> OpenWithJournal(const std::string& url,
-                                                             const std::string& folder) {
+                                                             const std::string& folder,
+                                                             std::vector<std::string>& warnings) {
   absl::StatusOr<std::unique_ptr<RecordStore>> store = RecordStore::Open(url);
   const std::string journal = absl::StrCat(folder, "/journal.jsonl");
   std::error_code error;
   if (!store.ok() || fs::file_size(journal, error) == 0 || error) return store;
-  absl::StatusOr<std::unique_ptr<RecordStore>> both =
-      OpenJournaledStore(*std::move(store), {.path = journal, .patience_seconds = 1});
+  absl::StatusOr<std::unique_ptr<RecordStore>> both = OpenJournaledStore(
+      *std::move(store),
+      {.path = journal, .patience_seconds = 1, .notify = [&](const std::string& message) {
+         warnings.push_back(message);
+       }});
   return absl::IsFailedPrecondition(both.status()) ? RecordStore::Open(url) : std::move(both);
 }
 
 absl::StatusOr<RecordedRun> LoadRecords(const RunFile& file, const std::string& folder,
-                                        const TuneOptions& options) {
+                                        const TuneOptions& options,
+                                        std::vector<std::string>& warnings) {
   const std::string url = file.StoreUrl(folder);
   if (IsMissingSqliteFile(url)) {
     return absl::NotFoundError(absl::StrCat("the record store ", url, " is not there"));
   }
-  absl::StatusOr<std::unique_ptr<RecordStore>> store = OpenWithJournal(url, folder);
+  absl::StatusOr<std::unique_ptr<RecordStore>> store = OpenWithJournal(url, folder, warnings);
   if (!store.ok()) return store.status();
   RecordedRun recorded;
   absl::StatusOr<RunRecord> run = (*store)->GetRun(file.run_id);
@@ -246,9 +251,11 @@ absl::StatusOr<TuningReport> ReportOfRecords(const RunFile& file, const std::str
   TuneOptions options;
   absl::Status taken = TakeStoredOptions(file.options_json, {}, options);
   if (!taken.ok()) return taken;
-  absl::StatusOr<RecordedRun> recorded = LoadRecords(file, folder, options);
+  std::vector<std::string> warnings;
+  absl::StatusOr<RecordedRun> recorded = LoadRecords(file, folder, options, warnings);
   if (!recorded.ok()) return recorded.status();
   TuningReport report = ReportFromRecords(*recorded);
+  report.warnings = std::move(warnings);
   report.strategy = options.strategy;
   report.model = options.model;
   report.space = options.space;

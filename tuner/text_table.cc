@@ -90,6 +90,10 @@ std::string FormatCount(int64_t count) {
   return digits;
 }
 
+std::string CountOf(int64_t count, absl::string_view noun) {
+  return absl::StrCat(FormatCount(count), " ", noun, count == 1 ? "" : "s");
+}
+
 std::string FormatQuantity(double quantity) {
   constexpr const char* kPrefixes[] = {"", " k", " M", " G", " T", " P"};
   size_t prefix = 0;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 namespace autotune {
 
 // Lines up columns of text. Not thread-safe.
@@ -33,6 +35,8 @@ std::string FormatSeconds(double seconds);
 std::string FormatSpeedup(double ratio);
 // "1,234,567".
 std::string FormatCount(int64_t count);
+// "1 run", "1,234 runs". REQUIRES: a noun whose plural ends with an s.
+std::string CountOf(int64_t count, absl::string_view noun);
 // "12.3 M", "1.20 G", three significant digits with a decimal prefix, for FLOPs and bytes.
 std::string FormatQuantity(double quantity);
 

@@ -199,11 +199,13 @@ void AddTuneOptions(CLI::App& command, TuneOptions& options) {
             "Simulated compile time where replay has none recorded")
       ->capture_default_str();
   AddNumber(command, "--timeout-seconds", options.timeout_seconds, kTimeoutRange,
-            "A candidate that takes longer has failed (aot)")
+            "A candidate that takes longer has failed (aot, pjrt, fleet)")
       ->capture_default_str();
   AddNumber(command, "--jobs", options.jobs, kJobsRange,
-            "Threads, and compilations at a time [as many as there are cores]");
-  command.add_option("--store", options.store, "Record store, sqlite:PATH [OUT/records.db]");
+            "Threads, compilations at a time, and workers of a fleet [as many as there are cores]");
+  command.add_option(
+      "--store", options.store,
+      "Record store, sqlite:PATH or postgresql://USER@HOST/DB [sqlite:OUT/records.db]");
   command
       .add_option("--match", options.match,
                   "Which results of the store count: strict (same backend, versions and flags) or "

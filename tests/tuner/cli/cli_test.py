@@ -997,13 +997,13 @@ class RecordsTest(CliTestCase):
             for name in ("x", "y")]
     self.assertEqual(rows[0], rows[1])
 
-  def test_a_npz_of_features_only_is_refused(self):
+  def test_a_npz_of_something_else_is_refused(self):
     with zipfile.ZipFile(self.directory / "tpugraphs.npz", "w") as archive:
       header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }".ljust(117) + "\n"
       archive.writestr("node_feat.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") +
                        header.encode() + bytes(4))
     result = self.expect(3, "records", "import", "tpugraphs.npz", "--store", "sqlite:d.db")
-    self.assertIn("features of a kernel and not the kernel", result.stderr)
+    self.assertIn("nor a file of TpuGraphs' tile collection", result.stderr)
 
   def test_a_damaged_csv_is_named(self):
     self.tune("--budget", 12, "--out", "run", "--quiet")

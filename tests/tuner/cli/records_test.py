@@ -77,6 +77,20 @@ class EmptyValuesTest(RecordsTestCase):
                       self.expect(2, *arguments).stderr)
 
 
+class WrongUseTest(RecordsTestCase):
+
+  def test_what_is_meant_is_named(self):
+    self.assertIn('got "lst"; did you mean `autotune records list`?',
+                  self.expect(2, "records", "lst", *self.store).stderr)
+    self.assertIn("takes list, show,", self.expect(2, "records").stderr)
+    self.assertIn("takes up, status, down", self.expect(2, "fleet", "begin").stderr)
+    self.assertIn("`autotune records show --help`", self.expect(2, "records", "show").stderr)
+    self.assertIn("did you mean --recording?", self.expect(
+        2, EXAMPLE / "program.hlo", "--recordng", EXAMPLE / "tpu_v3.pb").stderr)
+    self.assertIn("did you mean sqlite:a.db?",
+                  self.expect(2, "records", "list", "--store", "a.db").stderr)
+
+
 class DamageTest(RecordsTestCase):
 
   def change(self, statement):
@@ -93,11 +107,29 @@ class DamageTest(RecordsTestCase):
       self.assertIn("candidate 3 of run", result.stderr)
       self.assertFalse((self.folder / "out").exists())
     self.expect(3, "records", "merge", "sqlite:a.db", "--store", "sqlite:b.db")
+    self.prune_damaged("1 damaged record", "1 candidate and 0 kernels out, 0 runs mended")
+
+  def prune_damaged(self, *words):
+    prune = ["records", "prune", "--damaged", *self.store]
+    for arguments in [[*prune, "--dry-run"], prune]:
+      text = self.expect(0, *arguments).stdout
+      for word in ["its checksum is wrong", *words]:
+        self.assertIn(word, text)
+    self.expect(0, "records", "verify", *self.store)
+    self.assertIn("0 damaged records", self.expect(0, *prune).stdout)
 
   def test_a_changed_run(self):
     self.change("UPDATE runs SET program = 'another'")
     self.assertIn("its checksum is wrong", self.expect(3, "records", "verify", *self.store).stdout)
     self.assertIn("is damaged", self.expect(3, "records", "list", *self.store).stderr)
+    self.prune_damaged("0 candidates and 0 kernels out, 1 run mended")
+    listed = self.expect(0, "records", "list", *self.store).stdout
+    self.assertIn("mended: its own record was damaged", listed)
+    self.assertIn("12 of them measured", listed)
+
+  def test_prune_takes_damage_or_runs(self):
+    self.assertIn("--damaged stands alone", self.expect(
+        2, "records", "prune", "--damaged", "--proposed", *self.store).stderr)
 
   def test_a_file_that_is_no_store(self):
     self.write("a.db", "what is this?" * 1000)
@@ -124,13 +156,23 @@ class DamageTest(RecordsTestCase):
 
 class ImportTest(RecordsTestCase):
 
+  def test_a_file_of_tpugraphs_tile_collection(self):
+    shutil.copy(SOURCE / "tests" / "hardware" / "data" / "numpy_tile.npz", self.folder / "resnet.npz")
+    into = ["--store", "sqlite:tiles.db"]
+    self.assertIn("1 run, 0 kernels, 2 candidates",
+                  self.expect(0, "records", "import", "resnet.npz", *into).stdout)
+    self.assertIn("resnet", self.expect(0, "records", "list", *into).stdout)
+    self.expect(0, "records", "verify", *into)
+    self.assertIn("whose module is stored", self.expect(
+        3, "records", "export", *into, "--to", "pb", "--device", "tpu-v3", "--out", "x").stderr)
+
   def test_the_second_time_adds_nothing_and_says_so(self):
     self.expect(0, "records", "export", *self.store, "--to", "pb", "--device", "tpu-v3", "--out", "a.pb")
     for form in ["jsonl", "csv"]:
       self.expect(0, "records", "export", *self.store, "--to", form, "--out", f"a.{form}")
     for name in ["a.jsonl", "a.csv", "a.pb"]:
       into = ["--store", f"sqlite:{name}.db"]
-      self.assertIn("1 runs", self.expect(0, "records", "import", name, *into).stdout)
+      self.assertIn("1 run, ", self.expect(0, "records", "import", name, *into).stdout)
       self.assertIn("0 runs, 0 kernels, 0 candidates",
                     self.expect(0, "records", "import", name, *into).stdout)
 

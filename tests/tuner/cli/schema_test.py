@@ -120,9 +120,31 @@ class SchemaTest(unittest.TestCase):
     store = "sqlite:stored/records.db"
     listed = self.run_json("records", "list", "--store", store)
     self.check(listed, "autotune.records/1")
-    self.check(self.run_json("records", "show", listed["runs"][0]["id"], "--store", store),
-               "autotune.records/1")
+    shown = self.run_json("records", "show", listed["runs"][0]["id"], "--store", store)
+    self.check(shown, "autotune.records/1")
+    # Of each candidate everything that is recorded.
+    measured = [c for c in shown["candidates"] if c["fate"] == "measured"]
+    self.assertEqual(12, len(measured))
+    for member in ["versions", "flags", "unix_micros", "samples", "default"]:
+      self.assertIn(member, measured[0])
+    self.assertTrue(any(c.get("predictions") for c in shown["candidates"]))
     self.check(self.run_json("records", "verify", "--store", store), "autotune.records/1")
+
+  def test_a_failed_candidate(self):
+    # A recorded failure was written as a text, where the schema has kind and message.
+    line = {"record": "candidate", "run": "r", "sequence": 0, "kernel": "1", "kernel_name": "k",
+            "device": "tpu-v3", "backend": "pjrt", "versions": "", "flags": "", "source": "hardware",
+            "config": {"opaque": 0}, "fate": "measured", "time": 1,
+            "measurement": {"failure": "timeout", "message": "it hangs"},
+            "predictions": [{"model": "analytical", "score": "inf", "rank": 0}]}
+    run = {"record": "run", "id": "r", "program": "p", "options": "{}", "seed": "0", "started": 1,
+           "outcome": "done"}
+    (self.folder / "failed.jsonl").write_text(f"{json.dumps(run)}\n{json.dumps(line)}\n")
+    subprocess.run([BINARY, "records", "import", "failed.jsonl", "--store", "sqlite:failed.db"],
+                   cwd=self.folder, check=True, capture_output=True)
+    shown = self.run_json("records", "show", "r", "--store", "sqlite:failed.db")
+    self.check(shown, "autotune.records/1")
+    self.assertEqual({"kind": "timeout", "message": "it hangs"}, shown["candidates"][0]["failure"])
 
   def test_a_wrong_document_is_refused(self):
     document = self.tune("wrong", "--budget", 12)
