@@ -1,6 +1,7 @@
 #include "hlo/computation.h"
 
 #include "hlo/module.h"
+#include "hlo/unknown_fields.h"
 
 namespace autotune {
 bool HloComputation::IsEntry() const { return &f_.module->entry_computation() == this; }
@@ -45,9 +46,12 @@ std::vector<const HloInstruction*> HloComputation::PostOrder() const {
 void HloComputation::ProgramShapeToProto(proto::ProgramShapeProto* proto) const {
   for (const HloInstruction* parameter : f_.parameters) {
     parameter->shape().ToProto(proto->add_parameters());
+    CarryUnknownFields(parameter->attributes().shape(),
+                       proto->mutable_parameters(proto->parameters_size() - 1));
     proto->add_parameter_names(std::string(parameter->name()));
   }
   f_.root->shape().ToProto(proto->mutable_result());
+  CarryUnknownFields(f_.root->attributes().shape(), proto->mutable_result());
 }
 
 void HloComputation::ToProto(proto::HloComputationProto* proto) const {
@@ -57,6 +61,11 @@ void HloComputation::ToProto(proto::HloComputationProto* proto) const {
   proto->set_root_id(f_.root->id());
   proto->clear_program_shape();
   ProgramShapeToProto(proto->mutable_program_shape());
+  if (HasUnknownFields(f_.attributes->program_shape())) {
+    proto::ProgramShapeProto* to = proto->mutable_program_shape();
+    to->GetReflection()->MutableUnknownFields(to)->MergeFrom(
+        to->GetReflection()->GetUnknownFields(f_.attributes->program_shape()));
+  }
   proto->set_is_fusion_computation(f_.is_fusion);
   if (f_.execution_thread != "main") {
     proto->set_execution_thread(std::string(f_.execution_thread));

@@ -22,13 +22,13 @@ double CostVisitor::NestedReadBytes(const HloInstruction& nested, int64_t i) {
     const bool is_first_operand = user->operand_count() > 0 && &user->operand(0) == &nested;
     const HloOpcode opcode = simple ? user->opcode() : HloOpcode::kUnknown;
     if (opcode == HloOpcode::kSlice || (opcode == HloOpcode::kDynamicSlice && is_first_operand)) {
-      bytes += CostBytes(user->shape());
+      bytes += BytesOf(user->shape());
     } else if (opcode == HloOpcode::kDynamicUpdateSlice && is_first_operand) {
       continue;  // updated in place
     } else if (!read_whole) {
       read_whole = true;
       bytes += opcode == HloOpcode::kDynamicSlice || opcode == HloOpcode::kDynamicUpdateSlice
-                   ? CostBytes(nested.shape())
+                   ? BytesOf(nested.shape())
                    : analysis_.Entry(parameter).parameter_read_bytes;
     }
   }
@@ -45,7 +45,7 @@ double CostVisitor::ParameterReadBytes(const HloInstruction& parameter) {
     }
     return bytes;
   }
-  const double whole = CostBytes(parameter.shape());
+  const double whole = BytesOf(parameter.shape());
   double bytes = 0;
   bool read_whole = false;
   for (const HloInstruction* user : parameter.users()) {
@@ -57,7 +57,7 @@ double CostVisitor::ParameterReadBytes(const HloInstruction& parameter) {
         }
         break;
       case HloOpcode::kSlice:
-        bytes += CostBytes(user->shape());
+        bytes += BytesOf(user->shape());
         break;
       case HloOpcode::kBroadcast:
       case HloOpcode::kReshape:
@@ -65,7 +65,7 @@ double CostVisitor::ParameterReadBytes(const HloInstruction& parameter) {
         break;
       case HloOpcode::kDynamicSlice:
         if (is_first_operand) {
-          bytes += CostBytes(user->shape());
+          bytes += BytesOf(user->shape());
           break;
         }
         read_whole = true;
@@ -97,46 +97,45 @@ bool CostVisitor::VisitCustomFusion(const HloInstruction& fusion) {
   return false;
 }
 
+// The result; an update in place writes its update only.
+double CostVisitor::FusionOutputBytes(const HloInstruction& fusion, const HloInstruction& root) {
+  const auto written = [this](const HloInstruction& value, const Shape& shape) {
+    const bool in_place =
+        value.opcode() == HloOpcode::kDynamicUpdateSlice && value.operand_count() > 1;
+    return BytesOf(in_place ? value.operand(1).shape() : shape);
+  };
+  if (fusion.shape().IsArray()) return written(root, fusion.shape());
+  double bytes = 0;
+  for (size_t i = 0; i < fusion.shape().tuple_shapes().size(); ++i) {
+    const Shape& part = fusion.shape().tuple_shapes(static_cast<int64_t>(i));
+    const bool known = root.opcode() == HloOpcode::kTuple && part.IsArray() &&
+                       static_cast<int64_t>(i) < root.operand_count();
+    bytes += known ? written(root.operand(static_cast<int64_t>(i)), part) : ResultBytes(part);
+  }
+  return bytes;
+}
+
 void CostVisitor::VisitFusion(const HloInstruction& fusion) {
   if (VisitCustomFusion(fusion)) return;
   const HloComputation& fused = *fusion.called_computations()[0];
   Cost& cost = entry_->cost;
   cost = analysis_.Of(fused);
 
-  // The result; an update in place writes its update only.
-  const auto written = [](const HloInstruction& value, const Shape& shape) {
-    const bool in_place =
-        value.opcode() == HloOpcode::kDynamicUpdateSlice && value.operand_count() > 1;
-    return CostBytes(in_place ? value.operand(1).shape() : shape);
-  };
-  const HloInstruction& root = fused.root();
-  double output_bytes = 0;
-  if (fusion.shape().IsArray()) {
-    output_bytes = written(root, fusion.shape());
-  } else {
-    for (size_t i = 0; i < fusion.shape().tuple_shapes().size(); ++i) {
-      const Shape& part = fusion.shape().tuple_shapes(static_cast<int64_t>(i));
-      const bool known = root.opcode() == HloOpcode::kTuple && part.IsArray() &&
-                         static_cast<int64_t>(i) < root.operand_count();
-      if (known) {
-        output_bytes += written(root.operand(static_cast<int64_t>(i)), part);
-      } else {
-        ForEachArray(part, [&](const Shape& array) { output_bytes += CostBytes(array); });
-      }
-    }
-  }
+  const double output_bytes = FusionOutputBytes(fusion, fused.root());
   entry_->output_bytes = output_bytes;
   cost.bytes_accessed = output_bytes;
 
   for (const HloInstruction* instruction : fused.instructions()) {
-    const bool is_large_constant =
-        instruction->opcode() == HloOpcode::kConstant && instruction->shape().ElementsIn() > 1;
-    if (is_large_constant) cost.bytes_accessed += CostBytes(instruction->shape());
+    if (instruction->opcode() != HloOpcode::kConstant) continue;
+    const ShapeCost& constant = CostOf(instruction->shape());
+    if (constant.elements > 1) cost.bytes_accessed += constant.bytes;
   }
   const int64_t parameters =
       std::min<int64_t>(fusion.operand_count(), static_cast<int64_t>(fused.parameters().size()));
+  const CostAnalysis::InstructionCost* costs = CostsOf(fused);
   for (int64_t i = 0; i < parameters; ++i) {
-    const double bytes = analysis_.Entry(*fused.parameters()[i]).parameter_read_bytes;
+    const size_t position = fused.parameters()[static_cast<size_t>(i)]->position();
+    const double bytes = costs[position].parameter_read_bytes;
     SetOperandBytes(i, bytes);
     cost.bytes_accessed += bytes;
   }

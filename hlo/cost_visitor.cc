@@ -12,14 +12,6 @@
 namespace autotune {
 namespace {
 
-double Elements(const Shape& shape) { return static_cast<double>(shape.ElementsIn()); }
-
-// Elements of an array, or of the first array of a tuple.
-double FirstElements(const Shape& shape) {
-  if (!shape.IsTuple()) return Elements(shape);
-  return shape.tuple_shapes().empty() ? 0 : FirstElements(shape.tuple_shapes(0));
-}
-
 bool IsTranscendental(HloOpcode opcode) {
   switch (opcode) {
     case HloOpcode::kAcos:
@@ -58,14 +50,6 @@ double WindowElements(const proto::Window& window) {
   return elements;
 }
 
-// The bytes of a result: of a tuple, those of its arrays.
-double ResultBytes(const Shape& shape) {
-  if (!shape.IsTuple()) return CostBytes(shape);
-  double bytes = 0;
-  ForEachArray(shape, [&](const Shape& array) { bytes += CostBytes(array); });
-  return bytes;
-}
-
 // True for a transpose that leaves the elements where they are in memory.
 bool IsBitcast(const HloInstruction& transpose) {
   const Shape& from = transpose.operand(0).shape();
@@ -86,16 +70,6 @@ bool IsBitcast(const HloInstruction& transpose) {
   return true;
 }
 
-// Four multiply-adds for each complex multiplication of a radix-2 transform, for each of its steps
-// along each dimension.
-double FftFlops(const HloInstruction& fft) {
-  double steps = 1;
-  for (int64_t length : fft.attributes().fft_length()) {
-    steps *= std::bit_width(static_cast<uint64_t>(std::max<int64_t>(1, length))) - 1;
-  }
-  return fft.operand_count() == 0 ? 0 : 8 * steps * FirstElements(fft.operand(0).shape());
-}
-
 double CeilLog2(double elements) {
   const auto count = static_cast<uint64_t>(elements);
   return count <= 1 ? 0 : std::bit_width(count - 1);
@@ -103,31 +77,47 @@ double CeilLog2(double elements) {
 
 }  // namespace
 
+double CostVisitor::ResultBytes(const Shape& shape) {
+  if (!shape.IsTuple()) return BytesOf(shape);
+  double bytes = 0;
+  ForEachArray(shape, [&](const Shape& array) { bytes += BytesOf(array); });
+  return bytes;
+}
+
+// Four multiply-adds for each complex multiplication of a radix-2 transform, for each of its steps
+// along each dimension.
+double CostVisitor::FftFlops(const HloInstruction& fft) {
+  double steps = 1;
+  for (int64_t length : fft.attributes().fft_length()) {
+    steps *= std::bit_width(static_cast<uint64_t>(std::max<int64_t>(1, length))) - 1;
+  }
+  return fft.operand_count() == 0 ? 0 : 8 * steps * FirstElements(fft.operand(0).shape());
+}
+
 void CostVisitor::Visit(const HloComputation& computation) {
-  CostAnalysis::ComputationCost& result = analysis_.computations_[&computation];
-  result.first_instruction = static_cast<int64_t>(analysis_.instructions_.size());
+  const auto first = static_cast<int64_t>(analysis_.instructions_.size());
   analysis_.instructions_.resize(analysis_.instructions_.size() +
                                  computation.instructions().size());
   const bool is_fused = computation.IsFusionComputation();
   Cost total;
-  int64_t index = result.first_instruction;
+  int64_t index = first;
   for (const HloInstruction* instruction : computation.instructions()) {
     entry_ = &analysis_.instructions_[index++];
     Visit(*instruction);
     total += entry_->cost;
   }
   if (is_fused) {
+    CostAnalysis::InstructionCost* costs = &analysis_.instructions_[first];
     for (const HloInstruction* parameter : computation.parameters()) {
-      analysis_.Entry(*parameter).parameter_read_bytes = ParameterReadBytes(*parameter);
+      costs[parameter->position()].parameter_read_bytes = ParameterReadBytes(*parameter);
     }
   }
-  // Not `result`: visiting may have moved the map's elements.
-  analysis_.computations_[&computation].total = total;
+  analysis_.computations_.emplace(&computation, CostAnalysis::ComputationCost{first, total});
 }
 
 void CostVisitor::SetDefaultBytes(const HloInstruction& instruction) {
   entry_->first_operand = static_cast<int64_t>(analysis_.operand_bytes_.size());
-  entry_->value_bytes = CostBytes(instruction.shape());
+  entry_->value_bytes = BytesOf(instruction.shape());
   entry_->output_bytes =
       instruction.shape().IsTuple() ? ResultBytes(instruction.shape()) : entry_->value_bytes;
   entry_->cost.bytes_accessed = entry_->output_bytes;
@@ -135,7 +125,7 @@ void CostVisitor::SetDefaultBytes(const HloInstruction& instruction) {
   for (const HloInstruction* operand : instruction.operands()) {
     const double bytes = operand->position() < instruction.position()
                              ? first[operand->position()].value_bytes
-                             : CostBytes(operand->shape());
+                             : BytesOf(operand->shape());
     analysis_.operand_bytes_.push_back(bytes);
     entry_->cost.bytes_accessed += bytes;
   }
@@ -163,12 +153,13 @@ void CostVisitor::Visit(const HloInstruction& instruction) {
       return;
     case HloOpcode::kRng:
     case HloOpcode::kRngBitGenerator:
-      ForEachArray(instruction.shape(),
-                   [this](const Shape& array) { entry_->cost.transcendentals += Elements(array); });
+      ForEachArray(instruction.shape(), [this](const Shape& array) {
+        entry_->cost.transcendentals += ElementsOf(array);
+      });
       return;
     case HloOpcode::kSort: {
       const double elements =
-          instruction.operand_count() > 0 ? Elements(instruction.operand(0).shape()) : 0;
+          instruction.operand_count() > 0 ? ElementsOf(instruction.operand(0).shape()) : 0;
       entry_->cost.flops = elements * CeilLog2(elements);
       return;
     }
@@ -212,7 +203,7 @@ void CostVisitor::VisitStructural(const HloInstruction& instruction) {
     case HloOpcode::kAddDependency:
       return SetNoTraffic(instruction);
     case HloOpcode::kTuple: {
-      const double table = CostBytes(instruction.shape());
+      const double table = BytesOf(instruction.shape());
       SetNoTraffic(instruction);
       entry_->output_bytes = table;
       entry_->cost.bytes_accessed = table;
@@ -246,15 +237,15 @@ void CostVisitor::VisitCalling(const HloInstruction& instruction) {
       }
       return;
     case HloOpcode::kMap:
-      return AddCalls(instruction, 0, Elements(instruction.shape()));
+      return AddCalls(instruction, 0, ElementsOf(instruction.shape()));
     case HloOpcode::kReduce:
       if (instruction.operand_count() == 0) return;
       return AddCalls(
           instruction, 0,
-          Elements(instruction.operand(0).shape()) - FirstElements(instruction.shape()));
+          ElementsOf(instruction.operand(0).shape()) - FirstElements(instruction.shape()));
     case HloOpcode::kSelectAndScatter: {
       if (instruction.operand_count() < 2) return;
-      const double sources = Elements(instruction.operand(1).shape());
+      const double sources = ElementsOf(instruction.operand(1).shape());
       AddCalls(instruction, 0, sources * (WindowElements(instruction.attributes().window()) - 1));
       return AddCalls(instruction, 1, sources);
     }
@@ -306,10 +297,10 @@ void CostVisitor::VisitSlicing(const HloInstruction& instruction) {
   const bool is_update = instruction.opcode() == HloOpcode::kDynamicUpdateSlice;
   const int64_t indices = is_update ? 2 : 1;
   if (instruction.operand_count() < indices) return;
-  const double part = CostBytes(is_update ? instruction.operand(1).shape() : instruction.shape());
+  const double part = BytesOf(is_update ? instruction.operand(1).shape() : instruction.shape());
   double index_bytes = 0;
   if (indices < instruction.operand_count()) {
-    index_bytes = CostBytes(instruction.operand(indices).shape());
+    index_bytes = BytesOf(instruction.operand(indices).shape());
     SetOperandBytes(indices, index_bytes);
   }
   SetOperandBytes(0, is_update ? 0 : part);
@@ -323,14 +314,14 @@ void CostVisitor::VisitScatter(const HloInstruction& scatter) {
   if (arrays < 1 || scatter.operand_count() < 2 * arrays + 1) return;
   double updates = 0;
   for (int64_t i = 0; i < arrays; ++i) {
-    const double bytes = CostBytes(scatter.operand(arrays + 1 + i).shape());
+    const double bytes = BytesOf(scatter.operand(arrays + 1 + i).shape());
     SetOperandBytes(i, bytes);
     SetOperandBytes(arrays + 1 + i, bytes);
     updates += bytes;
   }
-  entry_->cost.bytes_accessed = 3 * updates + CostBytes(scatter.operand(arrays).shape());
+  entry_->cost.bytes_accessed = 3 * updates + BytesOf(scatter.operand(arrays).shape());
   entry_->output_bytes = updates;
-  AddCalls(scatter, 0, Elements(scatter.operand(arrays + 1).shape()));
+  AddCalls(scatter, 0, ElementsOf(scatter.operand(arrays + 1).shape()));
 }
 
 // All arrays of the operands, also those within tuples.
@@ -349,14 +340,14 @@ void CostVisitor::VisitTriangular(const HloInstruction& instruction) {
   if (instruction.operand_count() == 0 || instruction.operand(0).shape().rank() == 0) return;
   const Shape& matrix = instruction.operand(0).shape();
   const double n = static_cast<double>(matrix.dimensions(matrix.rank() - 1));
-  const double half = CostBytes(matrix) / 2;
+  const double half = BytesOf(matrix) / 2;
   SetOperandBytes(0, half);
   if (instruction.opcode() == HloOpcode::kCholesky) {
-    entry_->cost.flops = std::floor(n * Elements(matrix) / 3);
+    entry_->cost.flops = std::floor(n * ElementsOf(matrix) / 3);
     entry_->output_bytes = half;
     entry_->cost.bytes_accessed = 2 * half;
   } else if (instruction.operand_count() == 2) {
-    entry_->cost.flops = 2 * n * Elements(instruction.operand(1).shape());
+    entry_->cost.flops = 2 * n * ElementsOf(instruction.operand(1).shape());
     entry_->cost.bytes_accessed -= half;
   }
 }
@@ -365,8 +356,8 @@ void CostVisitor::VisitTriangular(const HloInstruction& instruction) {
 void CostVisitor::VisitAllReduce(const HloInstruction& all_reduce) {
   double output_bytes = 0;
   ForEachArray(all_reduce.shape(), [&](const Shape& array) {
-    entry_->cost.flops += Elements(array);
-    output_bytes += CostBytes(array);
+    entry_->cost.flops += ElementsOf(array);
+    output_bytes += BytesOf(array);
   });
   entry_->cost.bytes_accessed += output_bytes - entry_->output_bytes;
   entry_->output_bytes = output_bytes;

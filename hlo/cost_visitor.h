@@ -1,6 +1,8 @@
 #ifndef AUTOTUNE_HLO_COST_VISITOR_H_
 #define AUTOTUNE_HLO_COST_VISITOR_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "hlo/cost_analysis.h"
@@ -27,6 +29,39 @@ class CostVisitor {
   void Visit(const HloComputation& computation);
 
  private:
+  // What is asked of shapes again and again: a module has few, and one object for each.
+  struct ShapeCost {
+    const Shape* shape = nullptr;
+    // CostBytes.
+    double bytes = 0;
+    // Of an array; 0 for anything else.
+    double elements = 0;
+  };
+
+  const ShapeCost& CostOf(const Shape& shape) {
+    const auto address = reinterpret_cast<uintptr_t>(&shape);
+    ShapeCost& cost = shape_costs_[(address / alignof(Shape) ^ address / 4096) % kShapeCosts];
+    if (cost.shape != &shape) {
+      cost = {&shape, CostBytes(shape), static_cast<double>(shape.ElementsIn())};
+    }
+    return cost;
+  }
+  double BytesOf(const Shape& shape) { return CostOf(shape).bytes; }
+  double ElementsOf(const Shape& shape) { return CostOf(shape).elements; }
+  // Elements of an array, or of the first array of a tuple.
+  double FirstElements(const Shape& shape) {
+    if (!shape.IsTuple()) return ElementsOf(shape);
+    return shape.tuple_shapes().empty() ? 0 : FirstElements(shape.tuple_shapes(0));
+  }
+  // The bytes of a result: of a tuple, those of its arrays.
+  double ResultBytes(const Shape& shape);
+  double FftFlops(const HloInstruction& fft);
+  // The costs of a visited computation's instructions, by position.
+  const CostAnalysis::InstructionCost* CostsOf(const HloComputation& computation) const {
+    const auto& known = analysis_.computations_.find(&computation)->second;
+    return analysis_.instructions_.data() + known.first_instruction;
+  }
+
   // The traffic of an instruction about which nothing special is known: all operands are read, the
   // result is written.
   void SetDefaultBytes(const HloInstruction& instruction);
@@ -66,10 +101,14 @@ class CostVisitor {
   void VisitOutfeed(const HloInstruction& outfeed);
   void VisitTriangular(const HloInstruction& instruction);
   double ParameterReadBytes(const HloInstruction& parameter);
+  double FusionOutputBytes(const HloInstruction& fusion, const HloInstruction& root);
   double NestedReadBytes(const HloInstruction& nested, int64_t i);
+
+  static constexpr size_t kShapeCosts = 512;
 
   CostAnalysis& analysis_;
   CostAnalysis::InstructionCost* entry_ = nullptr;
+  std::array<ShapeCost, kShapeCosts> shape_costs_;
 };
 
 }  // namespace autotune

@@ -100,6 +100,32 @@ std::optional<HloFormat> DetectBinary(absl::string_view content) {
   return recording && outer.counts[4] == 0 ? HloFormat::kTuningData : HloFormat::kSnapshot;
 }
 
+// Fields of HloModuleProto, HloProto and HloSnapshot.
+bool IsMessageField(absl::string_view word) {
+  for (const absl::string_view known : {"hlo_module", "computations", "buffer_assignment", "hlo",
+                                        "arguments", "result", "host_program_shape", "schedule"}) {
+    if (word == known) return true;
+  }
+  return false;
+}
+
+// Whether a message in protobuf text may begin so, and not the instructions of a computation.
+bool BeginsWithField(absl::string_view text) {
+  text = absl::StripLeadingAsciiWhitespace(text);
+  const size_t word_end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789");
+  if (word_end == absl::string_view::npos) return true;
+  text = absl::StripLeadingAsciiWhitespace(text.substr(word_end));
+  return text.empty() || absl::string_view(":{}[#").find(text[0]) != absl::string_view::npos;
+}
+
+bool IsScalarField(absl::string_view word) {
+  for (const absl::string_view known :
+       {"name", "id", "entry_computation_name", "entry_computation_id", "execution_platform"}) {
+    if (word == known) return true;
+  }
+  return false;
+}
+
 std::optional<HloFormat> DetectText(absl::string_view content) {
   absl::string_view text = absl::StripLeadingAsciiWhitespace(content);
   for (const absl::string_view start :
@@ -107,19 +133,21 @@ std::optional<HloFormat> DetectText(absl::string_view content) {
         "!vhlo", "func.func", "#sdy"}) {
     if (absl::StartsWith(text, start)) return HloFormat::kStableHlo;
   }
-  // Fields with which protobuf text begins.
+  // Protobuf text may begin with remarks.
+  while (absl::StartsWith(text, "# ")) {
+    const size_t end = text.find('\n');
+    text =
+        absl::StripLeadingAsciiWhitespace(end == absl::string_view::npos ? "" : text.substr(end));
+  }
+  // Fields with which it begins.
   const size_t word_end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
   if (word_end != absl::string_view::npos && word_end > 0) {
     const absl::string_view word = text.substr(0, word_end);
     absl::string_view after = absl::StripLeadingAsciiWhitespace(text.substr(word_end));
     const bool message = absl::StartsWith(after, "{") || absl::StartsWith(after, ": {");
     const bool scalar = absl::StartsWith(after, ":") && !message;
-    if (message &&
-        (word == "hlo_module" || word == "computations" || word == "buffer_assignment")) {
-      return HloFormat::kTextProto;
-    }
-    if (scalar && (word == "name" || word == "id" || word == "entry_computation_name" ||
-                   word == "entry_computation_id")) {
+    if (message ? IsMessageField(word) && BeginsWithField(after.substr(after.find('{') + 1))
+                : scalar && IsScalarField(word)) {
       return HloFormat::kTextProto;
     }
   }

@@ -2,6 +2,7 @@
 
 #include "hlo/computation.h"
 #include "hlo/printer.h"
+#include "hlo/unknown_fields.h"
 
 namespace autotune {
 namespace {
@@ -41,6 +42,8 @@ void HloInstruction::ToProto(proto::HloInstructionProto* proto) const {
   proto->set_opcode(std::string(opcode_name()));
   proto->clear_shape();
   f_.shape->ToProto(proto->mutable_shape());
+  // Where the instruction comes from a protobuf, its message has the shape as it was read.
+  CarryUnknownFields(f_.attributes->shape(), proto->mutable_shape());
   proto->set_id(f_.id);
   proto->clear_operand_ids();
   for (const HloInstruction* operand : operands()) proto->add_operand_ids(operand->id());

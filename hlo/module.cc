@@ -2,6 +2,7 @@
 
 #include "hlo/printer.h"
 #include "hlo/stack_frames.h"
+#include "hlo/unknown_fields.h"
 
 namespace autotune {
 namespace {
@@ -30,7 +31,13 @@ void RenumberStackFrames(const HloModule& module, proto::HloModuleProto* proto) 
       instruction.mutable_metadata()->set_stack_frame_id(compactor.Renumber(frame));
     }
   }
-  if (proto->stack_frame_index().stack_frames().empty()) proto->clear_stack_frame_index();
+  if (HasUnknownFields(from)) {
+    from.GetReflection()
+        ->MutableUnknownFields(proto->mutable_stack_frame_index())
+        ->MergeFrom(from.GetReflection()->GetUnknownFields(from));
+  } else if (proto->stack_frame_index().stack_frames().empty()) {
+    proto->clear_stack_frame_index();
+  }
 }
 
 }  // namespace

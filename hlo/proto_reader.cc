@@ -11,6 +11,7 @@
 #include "hlo/module.h"
 #include "hlo/module_builder.h"
 #include "hlo/shape_validation.h"
+#include "hlo/unknown_fields.h"
 
 namespace autotune {
 namespace {
@@ -207,7 +208,10 @@ absl::Status ProtoReader::ReadBackendConfig(proto::HloInstructionProto* proto,
   absl::string_view config = proto->backend_config();
   if (proto->has_backend_config_payload()) {
     const proto::Payload& payload = proto->backend_config_payload();
-    if (!payload.has_id()) {
+    const bool newer = !payload.has_value() && !payload.has_id() && HasUnknownFields(payload);
+    if (newer) {
+      // The configuration in place counts.
+    } else if (!payload.has_id()) {
       config = builder_->Copy(payload.value());
     } else if (payload.id() >= 0 && payload.id() < payloads_->size()) {
       config = builder_->Copy(payloads_->Get(static_cast<int>(payload.id())));
@@ -215,7 +219,8 @@ absl::Status ProtoReader::ReadBackendConfig(proto::HloInstructionProto* proto,
       return Error("instruction ", proto->name(), " has the backend_config number ", payload.id(),
                    ", but the module has ", payloads_->size(), " payloads");
     }
-    proto->clear_backend_config_payload();
+    proto->mutable_backend_config_payload()->clear_payload_source();
+    if (!HasUnknownFields(payload)) proto->clear_backend_config_payload();
   }
   f->backend_config = NormalizedBackendConfig(config, builder_);
   return absl::OkStatus();

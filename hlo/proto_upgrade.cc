@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -11,6 +12,7 @@
 #include "hlo/opcode.h"
 #include "hlo/shape.h"
 #include "hlo/shape_validation.h"
+#include "hlo/unknown_fields.h"
 
 namespace autotune {
 namespace {
@@ -119,8 +121,10 @@ bool NeedsNewName(const std::string& name) { return !name.empty() && !IsSanitize
 void UpgradeShape(proto::ShapeProto* proto) {
   const Shape shape = Shape::FromProto(*proto);
   if (!ValidateShape(shape).ok()) return;
-  proto->Clear();
-  shape.ToProto(proto);
+  proto::ShapeProto upgraded;
+  shape.ToProto(&upgraded);
+  CarryUnknownFields(*proto, &upgraded);
+  *proto = std::move(upgraded);
 }
 
 }  // namespace

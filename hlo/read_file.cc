@@ -13,9 +13,16 @@
 namespace autotune {
 namespace {
 
+constexpr size_t kLargestDeviceBytes = size_t{1} << 20;
+
 absl::Status TooLarge(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": more than ", kLargestFileBytes >> 30,
                                                  " GiB: neither a program nor a recording"));
+}
+
+absl::Status Endless(const std::string& path) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": a device without an end: neither a program nor a recording"));
 }
 
 // The rest of an open file, up to `limit` bytes.
@@ -23,6 +30,8 @@ absl::StatusOr<std::string> ReadDescriptor(int file, const std::string& path, si
   struct stat info;
   if (fstat(file, &info) != 0) return ErrnoStatus(path, errno);
   if (S_ISDIR(info.st_mode)) return ErrnoStatus(path, EISDIR);
+  // A device that is no terminal, like /dev/zero, has no end.
+  const bool device = S_ISCHR(info.st_mode) && isatty(file) == 0;
   std::string content;
   if (S_ISREG(info.st_mode)) {
     const size_t size = std::min(static_cast<size_t>(info.st_size), limit);
@@ -32,6 +41,7 @@ absl::StatusOr<std::string> ReadDescriptor(int file, const std::string& path, si
   char buffer[1 << 16];
   while (content.size() < limit) {
     if (content.size() > kLargestFileBytes) return TooLarge(path);
+    if (device && content.size() > kLargestDeviceBytes) return Endless(path);
     const ssize_t count = read(file, buffer, std::min(sizeof(buffer), limit - content.size()));
     if (count == 0) break;
     if (count > 0) {

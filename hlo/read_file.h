@@ -18,7 +18,8 @@ absl::Status ErrnoStatus(absl::string_view what, int error);
 inline constexpr size_t kLargestFileBytes = size_t{4} << 30;
 
 // The content of a file, but no more than `limit` bytes of it; the path is in the errors, which are
-// those of ErrnoStatus, and InvalidArgument for more than kLargestFileBytes.
+// those of ErrnoStatus, and InvalidArgument for more than kLargestFileBytes and for devices like
+// /dev/zero.
 absl::StatusOr<std::string> ReadWholeFile(const std::string& path,
                                           size_t limit = std::string::npos);
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "hlo/beside_module.h"
 #include "hlo/parser.h"
 #include "hlo/printer.h"
 #include "hlo/proto_bytes.h"
@@ -65,52 +66,95 @@ absl::StatusOr<Message*> ParseBinary(absl::string_view content, const std::strin
                          ", the content ", status.message(), " (truncated, or of another kind?)"));
 }
 
-absl::StatusOr<proto::HloModuleProto*> ParseTextProto(const std::string& content,
-                                                      const std::string& name, Arena* arena) {
-  auto* module = Arena::CreateMessage<proto::HloModuleProto>(arena);
-  auto* whole = Arena::CreateMessage<proto::HloProto>(arena);
+// A module's message and those around it, which an arena owns; null where there is none.
+struct ModuleMessages {
+  proto::HloModuleProto* module = nullptr;
+  proto::HloProto* whole = nullptr;
+  // An HloSnapshot or HloModuleProtoWithConfig.
+  google::protobuf::Message* outer = nullptr;
+};
+
+ModuleMessages InWhole(proto::HloProto* whole, google::protobuf::Message* outer = nullptr) {
+  return {.module = whole->mutable_hlo_module(), .whole = whole, .outer = outer};
+}
+
+// What is wrong with the text as a text of *message; empty if it could be read.
+std::string ParseTextAs(const std::string& content, google::protobuf::Message* message) {
   FirstError errors;
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
   parser.SetRecursionLimit(100);
-  google::protobuf::TextFormat::Parser quiet;
-  FirstError ignored;
-  quiet.RecordErrorsTo(&ignored);
-  quiet.SetRecursionLimit(100);
-  if (quiet.ParseFromString(content, whole) && whole->has_hlo_module()) {
-    return whole->mutable_hlo_module();
-  }
-  if (parser.ParseFromString(content, module)) return module;
-  return absl::InvalidArgumentError(absl::StrCat(name, ":", errors.message(),
-                                                 " (read as a text HloModuleProto; as a text "
-                                                 "HloProto: ",
-                                                 ignored.message(), ")"));
+  return parser.ParseFromString(content, message) ? "" : errors.message();
 }
 
-absl::StatusOr<proto::HloModuleProto*> ParseProto(const std::string& content,
-                                                  const std::string& name, HloFormat format,
-                                                  Arena* arena) {
+absl::StatusOr<ModuleMessages> ParseTextProto(const std::string& content, const std::string& name,
+                                              Arena* arena) {
+  auto* whole = Arena::CreateMessage<proto::HloProto>(arena);
+  const std::string whole_error = ParseTextAs(content, whole);
+  if (whole_error.empty() && whole->has_hlo_module()) return InWhole(whole);
+  auto* snapshot = Arena::CreateMessage<proto::HloSnapshot>(arena);
+  const std::string snapshot_error = ParseTextAs(content, snapshot);
+  if (snapshot_error.empty() && snapshot->hlo().has_hlo_module()) {
+    return InWhole(snapshot->mutable_hlo(), snapshot);
+  }
+  auto* module = Arena::CreateMessage<proto::HloModuleProto>(arena);
+  const std::string module_error = ParseTextAs(content, module);
+  if (module_error.empty()) return ModuleMessages{.module = module};
+  return absl::InvalidArgumentError(absl::StrCat(
+      name, ":", module_error, " (read as a text HloModuleProto; as a text HloProto: ", whole_error,
+      "; as a text HloSnapshot: ", snapshot_error, ")"));
+}
+
+absl::StatusOr<ModuleMessages> ParseProto(const std::string& content, const std::string& name,
+                                          HloFormat format, Arena* arena) {
   switch (format) {
-    case HloFormat::kModuleProto:
-      return ParseBinary<proto::HloModuleProto>(content, name, arena);
+    case HloFormat::kModuleProto: {
+      auto module = ParseBinary<proto::HloModuleProto>(content, name, arena);
+      if (!module.ok()) return module.status();
+      return ModuleMessages{.module = *module};
+    }
     case HloFormat::kHloProto: {
       auto proto = ParseBinary<proto::HloProto>(content, name, arena);
       if (!proto.ok()) return proto.status();
-      return (*proto)->mutable_hlo_module();
+      return InWhole(*proto);
     }
     case HloFormat::kSnapshot: {
       auto snapshot = ParseBinary<proto::HloSnapshot>(content, name, arena);
       if (!snapshot.ok()) return snapshot.status();
-      return (*snapshot)->mutable_hlo()->mutable_hlo_module();
+      return InWhole((*snapshot)->mutable_hlo(), *snapshot);
     }
     case HloFormat::kWithConfig: {
       auto proto = ParseBinary<proto::HloModuleProtoWithConfig>(content, name, arena);
       if (!proto.ok()) return proto.status();
-      return (*proto)->mutable_hlo_module();
+      return ModuleMessages{.module = (*proto)->mutable_hlo_module(), .outer = *proto};
     }
     default:
       return ParseTextProto(content, name, arena);
   }
+}
+
+// Reads the module of a protobuf of any form but TuningData.
+absl::StatusOr<ReadModuleResult> ReadProtoModule(const std::string& content,
+                                                 const std::string& name, HloFormat format,
+                                                 const ReadOptions& options) {
+  BesideModule beside;
+  const auto parse = [&](Arena* arena) -> absl::StatusOr<proto::HloModuleProto*> {
+    const absl::StatusOr<ModuleMessages> messages = ParseProto(content, name, format, arena);
+    if (!messages.ok()) return messages.status();
+    const bool keep = options.keep_beside && (messages->whole != nullptr || messages->outer);
+    const std::vector<int64_t> ids =
+        keep ? InstructionIds(*messages->module) : std::vector<int64_t>();
+    UpgradeModuleProto(messages->module);
+    if (keep) beside = TakeBeside(messages->whole, messages->outer, ids);
+    return messages->module;
+  };
+  absl::StatusOr<std::unique_ptr<HloModule>> module =
+      HloModule::FromArena(parse, options.keep_unknown);
+  if (module.ok()) return ReadModuleResult{*std::move(module), format, std::move(beside)};
+  // Errors of the decoder name the file already.
+  const absl::string_view message = module.status().message();
+  const bool named = message.substr(0, name.size()) == name;
+  return named ? module.status() : Error(name, message);
 }
 
 std::string NotRecognised(absl::string_view content) {
@@ -151,25 +195,10 @@ absl::StatusOr<ReadModuleResult> ReadModule(std::string content, const std::stri
   if (format == HloFormat::kTuningData) {
     return Error(name, "this is a recording (TuningData), not a program");
   }
-  absl::StatusOr<std::unique_ptr<HloModule>> module;
-  if (format == HloFormat::kText) {
-    module =
-        ParseHloText(std::move(content), {.file_name = name, .keep_unknown = options.keep_unknown});
-    if (!module.ok()) return module.status();
-  } else {
-    const auto parse = [&](Arena* arena) {
-      absl::StatusOr<proto::HloModuleProto*> proto = ParseProto(content, name, format, arena);
-      if (proto.ok()) UpgradeModuleProto(*proto);
-      return proto;
-    };
-    module = HloModule::FromArena(parse, options.keep_unknown);
-    // Errors of the decoder name the file already.
-    if (!module.ok()) {
-      const absl::string_view message = module.status().message();
-      const bool named = message.substr(0, name.size()) == name;
-      return named ? module.status() : Error(name, message);
-    }
-  }
+  if (format != HloFormat::kText) return ReadProtoModule(content, name, format, options);
+  absl::StatusOr<std::unique_ptr<HloModule>> module =
+      ParseHloText(std::move(content), {.file_name = name, .keep_unknown = options.keep_unknown});
+  if (!module.ok()) return module.status();
   return ReadModuleResult{*std::move(module), format};
 }
 
@@ -180,13 +209,17 @@ absl::StatusOr<ReadModuleResult> ReadModuleFile(const std::string& path,
   return ReadModule(*std::move(content), path == "-" ? "<stdin>" : path, options);
 }
 
-absl::StatusOr<std::string> WriteModule(const HloModule& module, HloFormat format) {
+absl::StatusOr<std::string> WriteModule(const HloModule& module, HloFormat format,
+                                        const BesideModule& beside) {
   if (format == HloFormat::kText) return PrintHlo(module);
   proto::HloProto whole;
   module.ToProto(whole.mutable_hlo_module());
   std::string out;
   if (format == HloFormat::kTextProto) {
-    google::protobuf::TextFormat::PrintToString(whole.hlo_module(), &out);
+    // Protobuf prints unknown fields, but does not read them back.
+    google::protobuf::TextFormat::Printer printer;
+    printer.SetHideUnknownFields(true);
+    printer.PrintToString(whole.hlo_module(), &out);
     return out;
   }
   if (format != HloFormat::kModuleProto && format != HloFormat::kHloProto) {
@@ -201,6 +234,8 @@ absl::StatusOr<std::string> WriteModule(const HloModule& module, HloFormat forma
                       : whole.hlo_module().SerializeToCodedStream(&coded);
   coded.Trim();
   if (!ok) return absl::InternalError("the module cannot be serialised");
+  // Messages are merged by appending one to the other.
+  if (format == HloFormat::kHloProto) out += beside.hlo_proto;
   return out;
 }
 

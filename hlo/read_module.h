@@ -18,9 +18,9 @@ enum class HloFormat {
   kText,         // HLO text
   kModuleProto,  // HloModuleProto, binary
   kHloProto,     // HloProto, binary: what `--xla_dump_hlo_as_proto` writes
-  kSnapshot,     // HloSnapshot, binary
+  kSnapshot,     // HloSnapshot, binary: a program with its arguments and result
   kWithConfig,   // HloModuleProtoWithConfig, binary: what a PJRT plugin gives
-  kTextProto,    // HloModuleProto or HloProto as protobuf text
+  kTextProto,    // HloModuleProto, HloProto or HloSnapshot as protobuf text
   kTuningData,   // a TpuGraphs recording, binary; ReadModule refuses it, hardware/recording.h reads
                  // it
   kStableHlo,    // MLIR, text or bytecode; ReadModule refuses it, a PJRT plugin can import it
@@ -39,12 +39,25 @@ struct ReadOptions {
   HloFormat format = HloFormat::kAuto;
   // See ParseOptions::keep_unknown.
   bool keep_unknown = false;
+  // Whether ReadModuleResult::beside is to be filled in.
+  bool keep_beside = false;
+};
+
+// What a file holds beside its module.
+struct BesideModule {
+  // The fields of the HloProto, but for the module: buffer assignment and unknown ones, serialised.
+  std::string hlo_proto;
+  // What that is, and what else there is: "buffer_assignment", "arguments", "field 7", ...
+  std::vector<std::string> hlo_proto_fields;
+  std::vector<std::string> other_fields;
 };
 
 // A module and the form that it was read from.
 struct ReadModuleResult {
   std::unique_ptr<HloModule> module;
   HloFormat format;
+  // Empty unless ReadOptions::keep_beside is set.
+  BesideModule beside = {};
 };
 
 // Reads a module from `content`; `name` names it in errors. Fails with InvalidArgument: for text
@@ -65,8 +78,10 @@ absl::StatusOr<ReadModuleResult> ReadModuleFile(const std::string& path,
 absl::StatusOr<std::vector<std::string>> FindModuleFiles(const std::string& argument);
 
 // The module in the given form (text, kModuleProto, kHloProto or kTextProto). Binary forms are
-// deterministic. InvalidArgument for other forms.
-absl::StatusOr<std::string> WriteModule(const HloModule& module, HloFormat format);
+// deterministic and keep unknown fields, text forms have no place for them. kHloProto takes what
+// stands beside the module from `beside`. InvalidArgument for other forms.
+absl::StatusOr<std::string> WriteModule(const HloModule& module, HloFormat format,
+                                        const BesideModule& beside = {});
 
 }  // namespace autotune
 

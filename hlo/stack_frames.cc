@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "hlo/unknown_fields.h"
+
 namespace autotune {
 
 int32_t StackFrameCompactor::Renumber(int32_t frame_id) {
@@ -23,17 +25,25 @@ int32_t StackFrameCompactor::Renumber(int32_t frame_id) {
   for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
     const int32_t location = AddLocation(from_.stack_frames(*it - 1).file_location_id());
     if (location == 0) return 0;
-    const auto [entry, inserted] = frames_by_content_.insert(
-        {{location, known}, static_cast<int32_t>(to_->stack_frames_size()) + 1});
-    if (inserted) {
-      proto::StackFrameIndexProto::StackFrame* frame = to_->add_stack_frames();
-      frame->set_file_location_id(location);
-      frame->set_parent_frame_id(known);
-    }
-    known = entry->second;
+    known = AddFrame(from_.stack_frames(*it - 1), location, known);
     frames_[*it] = known;
   }
   return known;
+}
+
+int32_t StackFrameCompactor::AddFrame(const proto::StackFrameIndexProto::StackFrame& old,
+                                      int32_t location, int32_t parent) {
+  const int32_t next = static_cast<int32_t>(to_->stack_frames_size()) + 1;
+  // What a newer schema says of a frame makes it unlike all others.
+  if (!HasUnknownFields(old)) {
+    const auto [entry, inserted] = frames_by_content_.insert({{location, parent}, next});
+    if (!inserted) return entry->second;
+  }
+  proto::StackFrameIndexProto::StackFrame* frame = to_->add_stack_frames();
+  *frame = old;
+  frame->set_file_location_id(location);
+  frame->set_parent_frame_id(parent);
+  return next;
 }
 
 int32_t StackFrameCompactor::AddLocation(int32_t location_id) {
@@ -44,16 +54,17 @@ int32_t StackFrameCompactor::AddLocation(int32_t location_id) {
   const int32_t function = AddString(from_.function_names(), old.function_name_id(), &functions_,
                                      to_->mutable_function_names());
   if (file == 0 || function == 0) return 0;
-  const auto [entry, inserted] = locations_.insert(
-      {{file, function, old.line(), old.end_line(), old.column(), old.end_column()},
-       static_cast<int32_t>(to_->file_locations_size()) + 1});
-  if (inserted) {
-    proto::StackFrameIndexProto::FileLocation* location = to_->add_file_locations();
-    *location = old;
-    location->set_file_name_id(file);
-    location->set_function_name_id(function);
+  const int32_t next = static_cast<int32_t>(to_->file_locations_size()) + 1;
+  if (!HasUnknownFields(old)) {
+    const auto [entry, inserted] = locations_.insert(
+        {{file, function, old.line(), old.end_line(), old.column(), old.end_column()}, next});
+    if (!inserted) return entry->second;
   }
-  return entry->second;
+  proto::StackFrameIndexProto::FileLocation* location = to_->add_file_locations();
+  *location = old;
+  location->set_file_name_id(file);
+  location->set_function_name_id(function);
+  return next;
 }
 
 int32_t StackFrameCompactor::AddString(const google::protobuf::RepeatedPtrField<std::string>& from,

@@ -24,6 +24,8 @@ class StackFrameCompactor {
   int32_t Renumber(int32_t frame_id);
 
  private:
+  int32_t AddFrame(const proto::StackFrameIndexProto::StackFrame& old, int32_t location,
+                   int32_t parent);
   int32_t AddLocation(int32_t location_id);
   int32_t AddString(const google::protobuf::RepeatedPtrField<std::string>& from, int32_t id,
                     absl::flat_hash_map<std::string, int32_t>* known,

@@ -3,14 +3,17 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "hardware/atomic_file.h"
 #include "hlo/read_file.h"
 #include "hlo/read_module.h"
+#include "hlo/unknown_fields.h"
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
 #include "tuner/input_files.h"
@@ -44,6 +47,35 @@ std::optional<HloFormat> OutputFormat(const std::string& name) {
   return std::nullopt;
 }
 
+// Warns of what the form that is written has no place for.
+void WarnOfLosses(const std::string& name, HloFormat to, const ReadModuleResult& read,
+                  std::ostream& err) {
+  std::vector<std::string> lost = read.beside.other_fields;
+  const std::vector<std::string>& whole = read.beside.hlo_proto_fields;
+  if (to != HloFormat::kHloProto) lost.insert(lost.begin(), whole.begin(), whole.end());
+  if (!lost.empty()) {
+    err << "warning: " << name << ": what the file holds beside the module is left out ("
+        << absl::StrJoin(lost, ", ") << ")"
+        << (lost.size() > read.beside.other_fields.size() ? "; --to hloproto keeps a HloProto's"
+                                                          : "")
+        << "\n";
+  }
+  const int64_t elided = read.module->elided_constant_count();
+  if (elided > 0 && to != HloFormat::kText) {
+    err << "warning: " << name << ": XLA does not load the result, for " << elided
+        << (elided == 1 ? " constant was" : " constants were")
+        << " elided (`{...}`): dump the program with its constants\n";
+  }
+  if (to == HloFormat::kModuleProto || to == HloFormat::kHloProto) return;
+  const int64_t unknown =
+      CountUnknownFields(read.module->ToProto(), /*text_attributes=*/to != HloFormat::kText);
+  if (unknown > 0) {
+    err << "warning: " << name << ": " << unknown
+        << (unknown == 1 ? " field of a newer XLA is" : " fields of a newer XLA are")
+        << " left out; --to pb keeps what is unknown\n";
+  }
+}
+
 absl::StatusOr<std::string> Convert(const ConvertOptions& options, CommandContext& context) {
   const std::optional<HloFormat> to = OutputFormat(options.to);
   if (!to) {
@@ -60,18 +92,13 @@ absl::StatusOr<std::string> Convert(const ConvertOptions& options, CommandContex
   if (!content.ok()) return WithExitCode(kExitBadInput, content.status());
   // As XLA does, what can be read is converted; whether it is a sound program is another question.
   absl::Status verified;
-  absl::StatusOr<ReadModuleResult> read =
-      ReadInputModule(*std::move(content), InputName(options.input),
-                      {.format = *from, .keep_unknown = options.keep_unknown}, &verified);
+  absl::StatusOr<ReadModuleResult> read = ReadInputModule(
+      *std::move(content), InputName(options.input),
+      {.format = *from, .keep_unknown = options.keep_unknown, .keep_beside = true}, &verified);
   if (!read.ok()) return WithExitCode(kExitBadInput, read.status());
   if (!verified.ok()) context.err << "warning: " << verified.message() << "\n";
-  const int64_t elided = read->module->elided_constant_count();
-  if (elided > 0 && *to != HloFormat::kText) {
-    context.err << "warning: " << InputName(options.input) << ": XLA does not load the result, for "
-                << elided << (elided == 1 ? " constant was" : " constants were")
-                << " elided (`{...}`): dump the program with its constants\n";
-  }
-  return WriteModule(*read->module, *to);
+  WarnOfLosses(InputName(options.input), *to, *read, context.err);
+  return WriteModule(*read->module, *to, read->beside);
 }
 
 int RunConvert(const ConvertOptions& options, CommandContext& context) {

@@ -35,6 +35,11 @@ TEST(ReadFileTest, ALimitEndsWhatNeverEnds) {
   const absl::StatusOr<std::string> zeros = ReadWholeFile("/dev/zero", 100000);
   ASSERT_TRUE(zeros.ok()) << zeros.status();
   EXPECT_EQ(zeros->size(), 100000);
+  const absl::Status status = ReadWholeFile("/dev/zero").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "/dev/zero: a device without an end: neither a program nor a recording");
+  EXPECT_EQ(*ReadWholeFile("/dev/null"), "");
 }
 
 }  // namespace

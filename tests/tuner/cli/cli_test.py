@@ -875,6 +875,30 @@ class ConvertTest(CliTestCase):
     self.assertIn("ROOT %r = f32[5]", result.stdout)
     self.assertRegex(result.stderr, r"warning: .*bad.hlo:3:8: 'r' in 'e': declared as f32\[5\]")
 
+  def test_what_is_beside_the_module_stays_or_is_named(self):
+    text = self.path("program.hlo", TEXT)
+    self.expect(0, "convert", text, "--to", "hloproto", "--out", "program.pb")
+    path = self.directory / "program.pb"
+    module = path.read_bytes()
+    beside = b"\x1a\x04\x0a\x02\x08\x01" + b"\xf8\x7c\x05"  # a buffer assignment and field 1999
+    path.write_bytes(module + beside)
+    result = self.expect(0, "convert", "program.pb", "--to", "hloproto", "--out", "again.pb")
+    self.assertEqual("", result.stderr)
+    self.assertEqual(module + beside, (self.directory / "again.pb").read_bytes())
+    result = self.expect(0, "convert", "program.pb", "--to", "hlo", "--out", "-")
+    self.assertEqual("warning: program.pb: what the file holds beside the module is left out (buffer_assignment, "
+                     "field 1999); --to hloproto keeps a HloProto's\n", result.stderr)
+    # The same field within the module.
+    self.expect(0, "convert", text, "--to", "pb", "--out", "module.pb")
+    with open(self.directory / "module.pb", "ab") as file:
+      file.write(b"\xf8\x7c\x05")
+    for form in ["hlo", "pbtxt"]:
+      result = self.expect(0, "convert", "module.pb", "--to", form, "--out", "back")
+      self.assertEqual("warning: module.pb: 1 field of a newer XLA is left out; --to pb keeps what is unknown\n", result.stderr)
+      self.expect(0, "check", "back")
+    self.assertEqual("", self.expect(0, "convert", "module.pb", "--to", "pb", "--out", "back").stderr)
+    self.assertEqual((self.directory / "module.pb").read_bytes()[-3:], (self.directory / "back").read_bytes()[-3:])
+
   def test_elided_constants_in_a_protobuf_get_a_warning(self):
     text = self.path("elided.hlo", "HloModule m\nENTRY e { ROOT c = f32[16] constant({...}) }\n")
     result = self.expect(0, "convert", text, "--to", "pb", "--out", "elided.pb")
