@@ -21,6 +21,7 @@ void VisitFields(Example& example, Visitor& visit) {
   visit(example.graph.edge_sources);
   visit(example.graph.edge_targets);
   visit(example.graph.kernel_features);
+  visit(example.graph.config_nodes);
   visit(example.config_features);
   visit(example.base);
   visit(example.target);
@@ -89,14 +90,16 @@ GraphView ViewOf(const KernelGraph& graph) {
   view.sources = graph.edge_sources.data();
   view.targets = graph.edge_targets.data();
   view.kernel_features = graph.kernel_features.data();
+  view.config_nodes = static_cast<int64_t>(graph.config_nodes.size());
+  view.config_node_ids = graph.config_nodes.data();
   return view;
 }
 
 int64_t MemoryBytes(const KernelExample& example) {
   const size_t words = example.graph.opcodes.size() + example.graph.node_features.size() +
                        example.graph.edge_sources.size() + example.graph.edge_targets.size() +
-                       example.graph.kernel_features.size() + example.config_features.size() +
-                       example.base.size() + example.target.size();
+                       example.graph.kernel_features.size() + example.graph.config_nodes.size() +
+                       example.config_features.size() + example.base.size() + example.target.size();
   return static_cast<int64_t>(sizeof(example) + 4 * words + example.program.size() +
                               example.kernel.size());
 }

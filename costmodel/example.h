@@ -25,10 +25,12 @@ struct KernelExample {
   int64_t count = 1;   // occurrences in the program
 
   KernelGraph graph;
-  std::vector<float> config_features;  // [configs, schema.config], row-major
-  std::vector<float> base;             // [configs]: the analytical model's prediction, or 0
-  std::vector<float> target;           // [configs]: measured
-  int64_t default_config = -1;         // the compiler's own choice, or -1
+  // [configs, schema.config], row-major; [configs, graph.config_nodes, schema.config] where these
+  // are any.
+  std::vector<float> config_features;
+  std::vector<float> base;      // [configs]: the analytical model's prediction, or 0
+  std::vector<float> target;    // [configs]: measured
+  int64_t default_config = -1;  // the compiler's own choice, or -1
 
   int64_t configs() const { return static_cast<int64_t>(target.size()); }
 

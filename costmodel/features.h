@@ -41,6 +41,8 @@ struct KernelGraph {
   std::vector<int32_t> edge_sources;   // [edges], producers
   std::vector<int32_t> edge_targets;   // [edges], consumers
   std::vector<float> kernel_features;  // [schema.kernel]
+  // Nodes that configurations are of, where they are not of the kernel as a whole (layouts).
+  std::vector<int32_t> config_nodes;
 
   int64_t nodes() const { return static_cast<int64_t>(opcodes.size()); }
   int64_t edges() const { return static_cast<int64_t>(edge_sources.size()); }

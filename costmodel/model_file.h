@@ -22,7 +22,7 @@ struct ModelFile {
   // Raised when the form of model.json changes.
   static constexpr int kFormatVersion = 1;
 
-  std::string task = "tile";  // "tile" or "fusion"
+  std::string task = "tile";  // "tile", "fusion" or "layout"
   FeatureSchema schema;
   NetworkOptions network;
   // What the analytical model, which the network corrects, was fitted to: the training labels.

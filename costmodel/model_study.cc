@@ -1,12 +1,67 @@
 #include "costmodel/model_study.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <random>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
 namespace autotune {
+
+namespace {
+
+// So many of an example's configurations, in their order.
+KernelExample SampleOf(const KernelExample& example, int64_t configs) {
+  std::vector<size_t> chosen(static_cast<size_t>(example.configs()));
+  std::iota(chosen.begin(), chosen.end(), size_t{0});
+  std::mt19937_64 random(example.fingerprint);
+  std::shuffle(chosen.begin(), chosen.end(), random);
+  chosen.resize(static_cast<size_t>(configs));
+  std::sort(chosen.begin(), chosen.end());
+  KernelExample sample = example;
+  sample.config_features.clear();
+  sample.base.clear();
+  sample.target.clear();
+  sample.default_config = -1;
+  const size_t width = example.config_features.size() / example.target.size();
+  for (const size_t i : chosen) {
+    if (static_cast<int64_t>(i) == example.default_config) sample.default_config = sample.configs();
+    const auto row = example.config_features.begin() + static_cast<std::ptrdiff_t>(i * width);
+    sample.config_features.insert(sample.config_features.end(), row,
+                                  row + static_cast<std::ptrdiff_t>(width));
+    sample.base.push_back(example.base[i]);
+    sample.target.push_back(example.target[i]);
+  }
+  return sample;
+}
+
+int64_t ConfigsIn(const ExampleStore& store) {
+  int64_t configs = 0;
+  for (int64_t i = 0; i < store.size(); ++i) configs += store.info(i).configs;
+  return configs;
+}
+
+}  // namespace
+
+absl::Status SampleConfigs(const ExampleStore& from, int64_t configs, ExampleStore* to) {
+  const double share =
+      std::min(1.0, static_cast<double>(configs) /
+                        static_cast<double>(std::max<int64_t>(1, ConfigsIn(from))));
+  for (int64_t i = 0; i < from.size(); ++i) {
+    absl::StatusOr<std::shared_ptr<const KernelExample>> example = from.Read(i);
+    if (!example.ok()) return example.status();
+    const int64_t all = (*example)->configs();
+    const int64_t kept = std::clamp<int64_t>(std::llround(share * static_cast<double>(all)),
+                                             std::min<int64_t>(2, all), all);
+    if (absl::Status status = to->Add(SampleOf(**example, kept)); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::unique_ptr<StudyData>> StudyData::Create(absl::Span<const std::string> files,
                                                              const StudySplit& split,
@@ -34,6 +89,14 @@ absl::StatusOr<std::unique_ptr<StudyData>> StudyData::Create(absl::Span<const st
                      " kernels to train on and ", data->test_->size(), " to judge"));
   }
   data->constants_ = std::move(recorded->constants);
+  if (split.training_configs > 0) {
+    absl::StatusOr<std::unique_ptr<ExampleStore>> sampled =
+        ExampleStore::Create(scratch, memory_bytes / 2);
+    if (!sampled.ok()) return sampled.status();
+    absl::Status status = SampleConfigs(*data->training_, split.training_configs, sampled->get());
+    if (!status.ok()) return status;
+    data->training_ = *std::move(sampled);
+  }
   return data;
 }
 
@@ -47,9 +110,7 @@ absl::StatusOr<StudyScores> StudyData::Run(const TrainerOptions& options) const 
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   scores.best_epoch = trained->best_epoch;
   scores.training_kernels = training_->size();
-  for (int64_t i = 0; i < training_->size(); ++i) {
-    scores.training_configs += training_->info(i).configs;
-  }
+  scores.training_configs = ConfigsIn(*training_);
   absl::StatusOr<std::vector<ScoredKernel>> learned =
       ScoreStore(trained->network.get(), *test_, options.jobs);
   if (!learned.ok()) return learned.status();

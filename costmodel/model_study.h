@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "costmodel/evaluation.h"
@@ -22,7 +23,13 @@ struct StudySplit {
   // Only recordings of this device ("tpu-v3"); empty for all.
   std::string training_device, test_device;
   double training_share = 1;  // of the kernels, for learning curves
+  // Train on about so many configurations, the same share of each kernel (two at least), drawn by
+  // the kernel's fingerprint; 0: on all. What the analytical model is fitted on stays the same.
+  int64_t training_configs = 0;
 };
+
+// Copies about `configs` configurations of a store into another, as StudySplit says.
+absl::Status SampleConfigs(const ExampleStore& from, int64_t configs, ExampleStore* to);
 
 // What one training came to on the test side of its split.
 struct StudyScores {

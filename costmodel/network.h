@@ -45,6 +45,9 @@ struct NetworkOptions {
   int64_t opcode_embedding = 16;
   // Size of the kernel's embedding. A narrow one keeps networks from knowing kernels by heart.
   int64_t kernel_embedding = 16;
+  // A feature of a configuration also enters as so many steps that rise one after another from 0 to
+  // 1 over its range (a piecewise linear encoding), so that thresholds are easily learned; 0: none.
+  int64_t config_bins = 0;
   // The correction of one configuration against the others of its kernel stays within +- this many
   // log-seconds, whatever the network sees: far from its training data it cannot do worse than
   // that.
@@ -71,6 +74,10 @@ struct GraphView {
   const int32_t* sources = nullptr;        // [edges], producers
   const int32_t* targets = nullptr;        // [edges], consumers
   const float* kernel_features = nullptr;  // [kernel_features]
+  // Where configurations say something of single nodes (layouts): which, each once. A configuration
+  // is then [config_nodes, config_features]. 0: it is of the kernel as a whole, [config_features].
+  int64_t config_nodes = 0;
+  const int32_t* config_node_ids = nullptr;  // [config_nodes]
 };
 
 // A kernel with measured configurations. `base` and `target` are natural logarithms of seconds; the
@@ -78,7 +85,7 @@ struct GraphView {
 struct TrainingKernel {
   GraphView graph;
   int64_t configs = 0;
-  const float* config_features = nullptr;  // [configs, config_features]
+  const float* config_features = nullptr;  // [configs, config_features], or as GraphView says
   const float* base = nullptr;             // [configs]
   const float* target = nullptr;           // [configs]
 };
@@ -130,7 +137,7 @@ class Network {
 
   // For each of `count` configurations the mean over members of the residual in log-seconds, its
   // standard deviation, and the last hidden layers of all members side by side, [count, members *
-  // hidden]. `spread` and `activations` may be null.
+  // hidden]. `spread` and `activations` may be null. `config_features`: as in TrainingKernel.
   virtual void Score(const GraphView& graph, const KernelEmbedding& embedding,
                      const float* config_features, int64_t count, float* residual, float* spread,
                      float* activations) const = 0;
@@ -142,7 +149,7 @@ class Network {
 
 // The symbol that the module exports, and its type. A null result sets *error. The number grows
 // with every change of Network or NetworkOptions: a module of another build is then refused.
-inline constexpr char kCreateNetworkSymbol[] = "AutotuneCreateNetwork2";
+inline constexpr char kCreateNetworkSymbol[] = "AutotuneCreateNetwork3";
 using CreateNetworkFunction = Network* (*)(const NetworkOptions& options, std::string* error);
 
 }  // namespace autotune

@@ -56,6 +56,7 @@ void VisitNetwork(Options& options, Visitor&& visit) {
   visit("hidden", options.hidden);
   visit("opcode_embedding", options.opcode_embedding);
   visit("kernel_embedding", options.kernel_embedding);
+  visit("config_bins", options.config_bins);
   visit("residual_cap", options.residual_cap);
   visit("members", options.members);
   visit("seed", options.seed);

@@ -7,11 +7,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "costmodel/npz_examples.h"
+#include "costmodel/npz_layouts.h"
 #include "hlo/fingerprint.h"
 
 namespace autotune {
 
 absl::StatusOr<const FeatureSchema*> DetectNpzSchema(const std::string& path) {
+  if (IsNpzLayouts(path)) return &TpuGraphsLayoutSchema();
   absl::Status status;
   for (const FeatureSchema* schema : {&TpuGraphsTileSchema(), &TileFeatureSchema()}) {
     const absl::StatusOr<KernelExample> example = ReadNpzExample(path, *schema, 1);
@@ -43,6 +45,7 @@ absl::StatusOr<RecordedData> ReadNpzData(absl::Span<const std::string> files,
                                          const FeatureSchema& schema, const ProgramSplit& split,
                                          int64_t max_configs, ExampleStore* training,
                                          ExampleStore* validation, ExampleStore* test) {
+  const bool layouts = schema == TpuGraphsLayoutSchema();
   RecordedData data;
   Fingerprinter fingerprint;
   const std::map<Side, ExampleStore*> stores = {
@@ -55,7 +58,8 @@ absl::StatusOr<RecordedData> ReadNpzData(absl::Span<const std::string> files,
     data.split.try_emplace(program, side);
     ExampleStore* store = stores.at(side);
     if (store == nullptr) continue;
-    absl::StatusOr<KernelExample> example = ReadNpzExample(file, schema, max_configs);
+    absl::StatusOr<KernelExample> example =
+        layouts ? ReadNpzLayouts(file, max_configs) : ReadNpzExample(file, schema, max_configs);
     if (!example.ok()) return example.status();
     if (example->configs() < 2) continue;
     if (side != Side::kTest) {

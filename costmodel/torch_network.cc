@@ -87,7 +87,7 @@ class TorchNetwork final : public Network {
     const GraphBatch batch = MakeGraphBatch({&graph}, options_);
     KernelEmbedding embedding;
     for (RankNetwork member : members_) {
-      const KernelTerms terms = member->JoinTerms(member->EncodeKernels(batch, torch::Tensor()));
+      const KernelTerms terms = member->JoinTerms(member->EncodeKernels(batch, NodeConfigs()));
       for (const torch::Tensor& term : terms) {
         const torch::Tensor row = term.contiguous();
         embedding.insert(embedding.end(), row.data_ptr<float>(),
@@ -105,22 +105,23 @@ class TorchNetwork final : public Network {
              int64_t count, float* residual, float* spread, float* activations) const override try {
     torch::NoGradGuard no_grad;
     const auto width = static_cast<int64_t>(members_.size()) * options_.hidden;
-    ForEachChunk(
-        config_features, count, [&](const torch::Tensor& configs, int64_t first, int64_t rows) {
-          std::vector<torch::Tensor> scores;
-          std::vector<torch::Tensor> columns;
-          for (size_t m = 0; m < members_.size(); ++m) {
-            RankNetwork member = members_[m];
-            const KernelTerms terms = MemberTerms(m, graph, embedding, configs);
-            const torch::Tensor hidden = member->Hidden(terms, configs);
-            scores.push_back(member->Residuals(hidden, terms).contiguous());
-            if (activations != nullptr) columns.push_back(hidden);
-          }
-          Combine(scores, rows, residual + first, spread == nullptr ? nullptr : spread + first);
-          if (activations == nullptr) return;
-          const torch::Tensor all = torch::cat(columns, 1).contiguous();
-          std::copy_n(all.data_ptr<float>(), rows * width, activations + first * width);
-        });
+    ForEachChunk(config_features, count, ConfigWidth(graph),
+                 [&](const torch::Tensor& configs, int64_t first, int64_t rows) {
+                   std::vector<torch::Tensor> scores;
+                   std::vector<torch::Tensor> columns;
+                   for (size_t m = 0; m < members_.size(); ++m) {
+                     RankNetwork member = members_[m];
+                     const KernelTerms terms = MemberTerms(m, graph, embedding, configs);
+                     const torch::Tensor hidden = member->Hidden(terms, OfKernel(graph, configs));
+                     scores.push_back(member->Residuals(hidden, terms).contiguous());
+                     if (activations != nullptr) columns.push_back(hidden);
+                   }
+                   Combine(scores, rows, residual + first,
+                           spread == nullptr ? nullptr : spread + first);
+                   if (activations == nullptr) return;
+                   const torch::Tensor all = torch::cat(columns, 1).contiguous();
+                   std::copy_n(all.data_ptr<float>(), rows * width, activations + first * width);
+                 });
   } catch (const std::exception&) {
     std::fill_n(residual, count, std::numeric_limits<float>::quiet_NaN());
   }
@@ -189,7 +190,7 @@ class TorchNetwork final : public Network {
       std::vector<const GraphView*> graphs;
       graphs.reserve(batch.size());
       for (const TrainingKernel& kernel : batch) graphs.push_back(&kernel.graph);
-      kernels = network->EncodeKernels(MakeGraphBatch(graphs, options_), torch::Tensor());
+      kernels = network->EncodeKernels(MakeGraphBatch(graphs, options_), NodeConfigs());
     }
     // Late join: the configurations of all kernels at once. Early: kernel by kernel.
     std::vector<torch::Tensor> scores;
@@ -197,13 +198,15 @@ class TorchNetwork final : public Network {
       scores = LateScores(network, kernels, batch);
     } else {
       for (size_t k = 0; k < batch.size(); ++k) {
+        const GraphView& graph = batch[k].graph;
         const torch::Tensor configs =
-            ViewRows(batch[k].config_features, batch[k].configs, options_.config_features);
+            ViewRows(batch[k].config_features, batch[k].configs, ConfigWidth(graph));
         const torch::Tensor embedded = options_.join == Join::kEarly
-                                           ? EncodeEarly(network, batch[k].graph, configs)
+                                           ? EncodeEarly(network, graph, configs)
                                            : kernels[static_cast<int64_t>(k)].unsqueeze(0);
         const KernelTerms terms = network->JoinTerms(embedded);
-        scores.push_back(network->Residuals(network->Hidden(terms, configs), terms));
+        const torch::Tensor hidden = network->Hidden(terms, OfKernel(graph, configs));
+        scores.push_back(network->Residuals(hidden, terms));
       }
     }
     torch::Tensor total = torch::zeros({});
@@ -222,8 +225,9 @@ class TorchNetwork final : public Network {
       sizes.push_back(batch[k].configs);
       kernel_of.insert(kernel_of.end(), static_cast<size_t>(batch[k].configs),
                        static_cast<int64_t>(k));
-      rows.push_back(
-          ViewRows(batch[k].config_features, batch[k].configs, options_.config_features));
+      const GraphView& graph = batch[k].graph;
+      rows.push_back(OfKernel(
+          graph, ViewRows(batch[k].config_features, batch[k].configs, ConfigWidth(graph))));
     }
     KernelTerms terms = network->JoinTerms(kernels);
     const torch::Tensor index = torch::tensor(kernel_of, torch::kInt64);
@@ -232,18 +236,37 @@ class TorchNetwork final : public Network {
     return all.split_with_sizes(sizes);
   }
 
-  // The kernel once for each configuration, with the configuration at every node.
+  int64_t ConfigWidth(const GraphView& graph) const {
+    return options_.config_features * std::max<int64_t>(1, graph.config_nodes);
+  }
+
+  // [configs, config_features]: what is of single nodes enters the join as its mean.
+  torch::Tensor OfKernel(const GraphView& graph, const torch::Tensor& configs) const {
+    if (graph.config_nodes == 0) return configs;
+    return configs.view({configs.size(0), graph.config_nodes, options_.config_features}).mean(1);
+  }
+
+  // The kernel once for each configuration, with the configuration at every node, or at those that
+  // it is of.
   torch::Tensor EncodeEarly(RankNetwork& network, const GraphView& graph,
                             const torch::Tensor& configs) const {
     const std::vector<const GraphView*> copies(static_cast<size_t>(configs.size(0)), &graph);
     const GraphBatch batch = MakeGraphBatch(copies, options_);
-    return network->EncodeKernels(batch, configs.index_select(0, batch.graph_of_node));
+    if (graph.config_nodes == 0) {
+      return network->EncodeKernels(batch, {configs.index_select(0, batch.graph_of_node),
+                                            torch::arange(batch.graph_of_node.size(0))});
+    }
+    const std::vector<int64_t> ids(graph.config_node_ids,
+                                   graph.config_node_ids + graph.config_nodes);
+    const torch::Tensor first = torch::arange(configs.size(0)).unsqueeze(1) * graph.nodes;
+    const torch::Tensor nodes = (first + torch::tensor(ids, torch::kInt64)).flatten();
+    return network->EncodeKernels(batch, {configs.view({-1, options_.config_features}), nodes});
   }
 
   // Calls `work` with blocks of configurations, the position of the first and how many count.
   template <typename Work>
-  void ForEachChunk(const float* config_features, int64_t count, const Work& work) const {
-    const int64_t width = options_.config_features;
+  void ForEachChunk(const float* config_features, int64_t count, int64_t width,
+                    const Work& work) const {
     // Configurations that see each other have to be scored together.
     const int64_t chunk = options_.config_attention       ? std::max<int64_t>(1, count)
                           : options_.join == Join::kEarly ? kEarlyScoreRows
@@ -306,7 +329,7 @@ class TorchNetwork final : public Network {
 }  // namespace
 }  // namespace autotune
 
-extern "C" autotune::Network* AutotuneCreateNetwork2(const autotune::NetworkOptions& options,
+extern "C" autotune::Network* AutotuneCreateNetwork3(const autotune::NetworkOptions& options,
                                                      std::string* error) try {
   autotune::UseOneThreadPerCall();
   return new autotune::TorchNetwork(options);

@@ -19,6 +19,9 @@ torch::Tensor ToTensor(const std::vector<float>& values) {
 constexpr double kShapeBeta = 0.1;
 constexpr double kLevelBeta = 0.5;
 
+// Standard deviations to both sides of the mean that the steps of a feature are spread over.
+constexpr double kBinned = 2;
+
 // Every pair that the truth tells apart, weighted by how far apart it is, up to a limit.
 torch::Tensor PairLoss(const TrainingOptions& options, const torch::Tensor& score,
                        const torch::Tensor& target) {
@@ -68,8 +71,8 @@ RankNetworkImpl::RankNetworkImpl(const NetworkOptions& options) : options_(optio
       "node_input",
       torch::nn::Linear(options.opcode_embedding + options.node_features + at_nodes, hidden));
   if (options.join == Join::kEarly) {
-    node_config_ =
-        register_module("node_config", torch::nn::Linear(options.config_features, hidden));
+    const int64_t size = options.config_features * (1 + options.config_bins);
+    node_config_ = register_module("node_config", torch::nn::Linear(size, hidden));
   }
   if (options.layer != GraphLayer::kNone) {
     for (int64_t i = 0; i < options.layers; ++i) {
@@ -114,7 +117,7 @@ void RankNetworkImpl::MakeJoin() {
   const int64_t hidden = options_.hidden;
   for (size_t i = 0; i < kJoinLayers; ++i) {
     const std::string number = std::to_string(i);
-    const int64_t size = i == 0 ? options_.config_features : hidden;
+    const int64_t size = i == 0 ? options_.config_features * (1 + options_.config_bins) : hidden;
     join_kernel_.push_back(register_module("join_kernel" + number,
                                            torch::nn::Linear(options_.kernel_embedding, hidden)));
     join_config_.push_back(
@@ -156,6 +159,19 @@ torch::Tensor RankNetworkImpl::Scaled(const torch::Tensor& rows, const std::stri
          noise_->feature_noise * torch::randn(scaled.sizes(), noise_->generator) * (factor != 0);
 }
 
+// Scaled features, and of each its steps: from 0 to 1 over the equal parts of [-kBinned, kBinned].
+torch::Tensor RankNetworkImpl::ConfigInput(const torch::Tensor& configs) const {
+  const torch::Tensor scaled = Scaled(configs, "config");
+  const int64_t bins = options_.config_bins;
+  if (bins == 0) return scaled;
+  const torch::Tensor place = (scaled + kBinned) * (static_cast<double>(bins) / (2 * kBinned));
+  std::vector<torch::Tensor> columns = {scaled};
+  for (int64_t b = 0; b < bins; ++b) {
+    columns.push_back((place - static_cast<double>(b)).clamp(0, 1));
+  }
+  return torch::cat(columns, 1);
+}
+
 torch::Tensor RankNetworkImpl::Drop(const torch::Tensor& rows) const {
   if (noise_ == nullptr || noise_->dropout <= 0) return rows;
   const double kept = 1 - noise_->dropout;
@@ -163,7 +179,7 @@ torch::Tensor RankNetworkImpl::Drop(const torch::Tensor& rows) const {
 }
 
 torch::Tensor RankNetworkImpl::EncodeKernels(const GraphBatch& batch,
-                                             const torch::Tensor& node_configs) {
+                                             const NodeConfigs& node_configs) {
   using StaticFeatures = NetworkOptions::StaticFeatures;
   const torch::Tensor kernel_features = Scaled(batch.kernel_features, "kernel");
   std::vector<torch::Tensor> columns = {opcode_embedding_(batch.opcodes),
@@ -172,7 +188,9 @@ torch::Tensor RankNetworkImpl::EncodeKernels(const GraphBatch& batch,
     columns.push_back(kernel_features.index_select(0, batch.graph_of_node));
   }
   torch::Tensor input = node_input_(torch::cat(columns, 1));
-  if (node_configs.defined()) input = input + node_config_(Scaled(node_configs, "config"));
+  if (node_configs.rows.defined()) {
+    input = input.index_add(0, node_configs.nodes, node_config_(ConfigInput(node_configs.rows)));
+  }
   torch::Tensor nodes = torch::relu(input);
   for (MessageLayer& layer : layers_) nodes = layer(nodes, batch);
   torch::Tensor reduced = Reduce(nodes, batch);
@@ -233,7 +251,7 @@ KernelTerms RankNetworkImpl::JoinTerms(const torch::Tensor& kernels) {
 }
 
 torch::Tensor RankNetworkImpl::Hidden(const KernelTerms& terms, const torch::Tensor& configs) {
-  torch::Tensor hidden = torch::relu(terms[0] + join_config_[0](Scaled(configs, "config")));
+  torch::Tensor hidden = torch::relu(terms[0] + join_config_[0](ConfigInput(configs)));
   if (options_.config_attention) {
     const torch::Tensor sequence = hidden.unsqueeze(1);  // [configs, 1, hidden]
     hidden = hidden + std::get<0>(config_attention_(sequence, sequence, sequence)).squeeze(1);

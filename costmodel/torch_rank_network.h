@@ -15,6 +15,12 @@ namespace autotune {
 // layer of the join, and at last its level [kernels, 1], a part of all its residuals.
 using KernelTerms = std::vector<torch::Tensor>;
 
+// The configuration at the nodes of a batch, for Join::kEarly; undefined for Join::kLate.
+struct NodeConfigs {
+  torch::Tensor rows;   // [any, config_features], unscaled
+  torch::Tensor nodes;  // [any], int64: the node that each row is of
+};
+
 // The regularisation of one training step, drawn from a generator of its own: members are trained
 // in parallel, and LibTorch's default generator is shared.
 struct TrainingNoise {
@@ -36,9 +42,8 @@ class RankNetworkImpl : public torch::nn::Module {
   // Set for the length of a training step; null otherwise.
   void set_noise(TrainingNoise* noise) { noise_ = noise; }
 
-  // [graphs, kernel_embedding]. For Join::kEarly `node_configs` ([nodes, config_features],
-  // unscaled) is added to the nodes; for Join::kLate it is undefined.
-  torch::Tensor EncodeKernels(const GraphBatch& batch, const torch::Tensor& node_configs);
+  // [graphs, kernel_embedding]. For Join::kEarly `node_configs` is added to the nodes.
+  torch::Tensor EncodeKernels(const GraphBatch& batch, const NodeConfigs& node_configs);
 
   // What the join needs of the embeddings [kernels, kernel_embedding].
   KernelTerms JoinTerms(const torch::Tensor& kernels);
@@ -57,6 +62,7 @@ class RankNetworkImpl : public torch::nn::Module {
   torch::Tensor Reduce(const torch::Tensor& nodes, const GraphBatch& batch);
   torch::Tensor Padded(const torch::Tensor& nodes, const GraphBatch& batch, torch::Tensor* mask);
   torch::Tensor Scaled(const torch::Tensor& rows, const std::string& name) const;
+  torch::Tensor ConfigInput(const torch::Tensor& configs) const;
   torch::Tensor Drop(const torch::Tensor& rows) const;
 
   NetworkOptions options_;

@@ -147,8 +147,9 @@ class Training {
     sizes.node_features =
         static_cast<int64_t>(example.graph.node_features.size()) / example.graph.nodes();
     sizes.kernel_features = static_cast<int64_t>(example.graph.kernel_features.size());
-    sizes.config_features =
-        static_cast<int64_t>(example.config_features.size()) / example.configs();
+    const auto config_nodes = static_cast<int64_t>(example.graph.config_nodes.size());
+    sizes.config_features = static_cast<int64_t>(example.config_features.size()) /
+                            example.configs() / std::max<int64_t>(1, config_nodes);
     absl::StatusOr<std::unique_ptr<Network>> network = CreateNetwork(sizes);
     if (!network.ok()) return network.status();
     network_ = *std::move(network);

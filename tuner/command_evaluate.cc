@@ -14,6 +14,7 @@
 #include "costmodel/evaluation.h"
 #include "costmodel/fusion_examples.h"
 #include "costmodel/model_file.h"
+#include "costmodel/npz_data.h"
 #include "costmodel/rank_metrics.h"
 #include "costmodel/recorded_examples.h"
 #include "hardware/atomic_file.h"
@@ -41,6 +42,9 @@ Only programs that none of the models was trained or validated on count, unless 
 analytical model beside each learned one is fitted on the same training data. Intervals are 95 % of
 bootstrap samples over kernels. --random, --unseen, --transfer, --curve and --ablation train models
 themselves, one for each split and seed, and print Markdown tables.)";
+
+// Configurations of one .npz file that are judged, at most.
+constexpr int64_t kMaxNpzConfigs = 10000;
 
 struct EvaluateOptions {
   std::vector<std::string> models;
@@ -73,6 +77,22 @@ std::vector<std::string> UnseenFiles(const std::vector<std::string>& files,
   return unseen;
 }
 
+// All files into one store: recordings, or .npz files with the features of the model.
+absl::StatusOr<RecordedData> ReadJudged(const std::vector<std::string>& files,
+                                        const RecordedDataOptions& read, const ModelFile& model,
+                                        ExampleStore* store) {
+  const auto npz = std::count_if(files.begin(), files.end(), IsNpzFile);
+  if (npz == 0 && model.schema == TileFeatureSchema()) {
+    return ReadRecordedData(files, read, nullptr, nullptr, store);
+  }
+  if (npz != static_cast<std::ptrdiff_t>(files.size())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--data takes recordings, or .npz files alone, with the features of the model (\"",
+        model.schema.name, "\")"));
+  }
+  return ReadNpzData(files, model.schema, read.split, kMaxNpzConfigs, store, store, store);
+}
+
 absl::StatusOr<Evaluation> Evaluate(const std::string& directory, const ModelFile& model,
                                     const std::vector<std::string>& files, int jobs) {
   RecordedDataOptions read;
@@ -81,7 +101,7 @@ absl::StatusOr<Evaluation> Evaluate(const std::string& directory, const ModelFil
   absl::StatusOr<std::unique_ptr<ExampleStore>> store =
       ExampleStore::Create("/tmp", int64_t{256} << 20);
   if (!store.ok()) return WithExitCode(kExitBroken, store.status());
-  absl::StatusOr<RecordedData> data = ReadRecordedData(files, read, nullptr, nullptr, store->get());
+  absl::StatusOr<RecordedData> data = ReadJudged(files, read, model, store->get());
   if (!data.ok()) return WithExitCode(kExitBadInput, data.status());
   absl::StatusOr<std::unique_ptr<Network>> network = RestoreNetwork(model);
   if (!network.ok()) return network.status();

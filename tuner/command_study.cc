@@ -66,6 +66,7 @@ absl::StatusOr<StudyOptions> Prepare(const StudyCommandOptions& options,
   study.seeds = options.seeds;
   study.validation_share = options.validation_share;
   study.export_to = options.export_to;
+  study.curve_configs = options.curve_configs;
   return study;
 }
 
@@ -79,6 +80,11 @@ void AddStudyOptions(CLI::App& command, StudyCommandOptions& options) {
   command.add_flag("--transfer", options.transfer,
                    "Train on the recordings of one device, judge on another");
   command.add_flag("--curve", options.curve, "Train on a quarter, a half and all of the kernels");
+  command
+      .add_option("--curve-configs", options.curve_configs,
+                  "The same by configurations: so many, the same share of each kernel; and all")
+      ->delimiter(',')
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
   command.add_flag("--ablation", options.ablation, "Change the parts of the method one by one");
   command.add_option("--families", options.families,
                      R"(Families for --unseen, a JSON file: {"attention": ["t5", "bert"], ...})");
@@ -102,11 +108,12 @@ int RunStudies(const StudyCommandOptions& options, const std::vector<std::string
   study->progress = [&context](const std::string& line) {
     context.err << line << "\n" << std::flush;
   };
-  const std::pair<bool, StudyKind> kinds[] = {{options.random, StudyKind::kRandom},
-                                              {options.unseen, StudyKind::kUnseen},
-                                              {options.transfer, StudyKind::kTransfer},
-                                              {options.curve, StudyKind::kCurve},
-                                              {options.ablation, StudyKind::kAblation}};
+  const std::pair<bool, StudyKind> kinds[] = {
+      {options.random, StudyKind::kRandom},
+      {options.unseen, StudyKind::kUnseen},
+      {options.transfer, StudyKind::kTransfer},
+      {options.curve || !options.curve_configs.empty(), StudyKind::kCurve},
+      {options.ablation, StudyKind::kAblation}};
   nlohmann::json document = {{"studies", nlohmann::json::array()}};
   std::string markdown;
   for (const auto& [wanted, kind] : kinds) {

@@ -17,10 +17,13 @@ struct StudyCommandOptions {
   std::string config;    // hyper-parameters, a JSON file
   std::string out;       // OUT.md and OUT.json; empty for none
   std::string export_to;
+  std::vector<int64_t> curve_configs;
   int64_t seeds = 3;
   double validation_share = 0.15;
 
-  bool wanted() const { return random || unseen || transfer || curve || ablation; }
+  bool wanted() const {
+    return random || unseen || transfer || curve || ablation || !curve_configs.empty();
+  }
 };
 
 // Declares them on `command`.

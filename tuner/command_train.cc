@@ -21,6 +21,7 @@
 #include "costmodel/model_file.h"
 #include "costmodel/network_json.h"
 #include "costmodel/npz_data.h"
+#include "costmodel/npz_layouts.h"
 #include "costmodel/recorded_examples.h"
 #include "costmodel/trainer.h"
 #include "hardware/atomic_file.h"
@@ -40,6 +41,7 @@ Examples:
   autotune train --data recordings/ --out model
   autotune train --data recordings/ --out model --config small.json --seed 3 --test vgg16,wav2vec2
   autotune train --data npz/tile/xla --out model --memory-mb 512
+  autotune train --data npz/layout/xla/random --task layout --out layouts --max-configs 200
   autotune tune program.hlo --model model --recording recordings/vgg16.v3.rec --budget 20
 
 Data sets are split by program: the programs in --test, or --test-share of them, are never trained
@@ -98,6 +100,9 @@ absl::StatusOr<RecordedData> ReadExamples(const TrainOptions& options,
   }
   const auto npz = std::count_if(files.begin(), files.end(), IsNpzFile);
   if (npz == 0) {
+    if (options.task == "layout") {
+      return absl::InvalidArgumentError("--task layout takes .npz files of TpuGraphs' layouts");
+    }
     RecordedDataOptions read;
     read.split = split;
     read.training_share = options.training_share;
@@ -109,6 +114,11 @@ absl::StatusOr<RecordedData> ReadExamples(const TrainOptions& options,
   }
   absl::StatusOr<const FeatureSchema*> schema = DetectNpzSchema(files.front());
   if (!schema.ok()) return schema.status();
+  const std::string task = *schema == &TpuGraphsLayoutSchema() ? "layout" : "tile";
+  if (task != options.task) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(files.front(), " is for --task ", task, ", not for ", options.task));
+  }
   setup->schema = *schema;
   return ReadNpzData(files, **schema, split, options.max_configs, setup->training.get(),
                      setup->validation.get(), setup->test.get());
@@ -157,10 +167,10 @@ absl::Status ReadData(const TrainOptions& options, Setup* setup) {
 }
 
 absl::StatusOr<Setup> Prepare(const TrainOptions& options) {
-  if (options.task != "tile" && options.task != "fusion") {
+  if (options.task != "tile" && options.task != "fusion" && options.task != "layout") {
     return WithExitCode(kExitWrongUse,
                         absl::InvalidArgumentError(absl::StrCat(
-                            "--task takes tile or fusion; got \"", options.task, "\"")));
+                            "--task takes tile, fusion or layout; got \"", options.task, "\"")));
   }
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
@@ -175,6 +185,7 @@ absl::StatusOr<Setup> Prepare(const TrainOptions& options) {
     if (absl::Status status = FindPairs(options, &setup.pairs); !status.ok()) return status;
     trainer = FusionTrainerOptions();
   }
+  if (options.task == "layout") trainer = LayoutTrainerOptions();
   trainer.network.seed = options.seed;
   if (absl::Status status = ReadConfig(options.config, &trainer); !status.ok()) return status;
   if (absl::Status status = ReadData(options, &setup); !status.ok()) return status;
@@ -229,12 +240,15 @@ absl::Status Finish(const TrainOptions& options, const Setup& setup, const Train
        {std::pair("validation", setup.validation.get()), std::pair("test", setup.test.get())}) {
     if (store->size() == 0) continue;
     absl::StatusOr<RankingQuality> learned = AssessNetwork(*result.network, *store, 1);
-    absl::StatusOr<RankingQuality> base = AssessBase(*store);
     if (!learned.ok()) return learned.status();
+    model.metrics[name]["learned"] = ToJson(*learned);
+    context.out << QualityLine(absl::StrCat(name, ", learned"), *learned);
+    // TpuGraphs' own features come without an analytical model.
+    if (setup.schema->kernel.empty()) continue;
+    absl::StatusOr<RankingQuality> base = AssessBase(*store);
     if (!base.ok()) return base.status();
-    model.metrics[name] = {{"learned", ToJson(*learned)}, {"analytical", ToJson(*base)}};
-    context.out << QualityLine(absl::StrCat(name, ", learned"), *learned)
-                << QualityLine(absl::StrCat(name, ", analytical"), *base);
+    model.metrics[name]["analytical"] = ToJson(*base);
+    context.out << QualityLine(absl::StrCat(name, ", analytical"), *base);
   }
   nlohmann::json curves = nlohmann::json::array();
   for (const EpochReport& report : result.epochs) curves.push_back(ToJson(report));
@@ -297,7 +311,8 @@ void AddTrainCommand(CLI::App& app, CommandContext& context) {
       ->add_option("--task", options->task,
                    "tile: the order of a kernel's configurations; "
                    "fusion: the times of a program's kernels, from --data folders of NAME.hlo with "
-                   "NAME.jsonl.gz")
+                   "NAME.jsonl.gz; layout: the order of a program's layouts, from .npz files of "
+                   "TpuGraphs' layout collection")
       ->capture_default_str();
   command->add_option("--out", options->out, "The folder of the model")->required();
   command->add_option("--config", options->config, "Hyper-parameters, a JSON file");

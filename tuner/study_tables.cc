@@ -113,10 +113,7 @@ class Planner {
         if (absl::Status status = AddTransfers(); !status.ok()) return status;
         break;
       case StudyKind::kCurve:
-        for (const double share : {0.25, 0.5, 1.0}) {
-          AddRow(absl::StrFormat("%.0f %% of the kernels", 100 * share), 0,
-                 RandomSplits("", "", share));
-        }
+        AddCurve();
         break;
       case StudyKind::kAblation:
         if (absl::Status status = AddChanges(); !status.ok()) return status;
@@ -148,6 +145,23 @@ class Planner {
       splits.push_back(AddSplit(std::move(split), static_cast<uint64_t>(seed)));
     }
     return splits;
+  }
+
+  // By configurations of all kernels where numbers are given, else by kernels.
+  void AddCurve() {
+    for (const int64_t configs : options_.curve_configs) {
+      const std::vector<size_t> splits = RandomSplits("", "", 1);
+      for (const size_t split : splits) plan_.splits[split].split.training_configs = configs;
+      AddRow(absl::StrCat(configs, " configurations"), 0, splits);
+    }
+    if (!options_.curve_configs.empty()) {
+      AddRow("all configurations", 0, RandomSplits("", "", 1));
+      return;
+    }
+    for (const double share : {0.25, 0.5, 1.0}) {
+      AddRow(absl::StrFormat("%.0f %% of the kernels", 100 * share), 0,
+             RandomSplits("", "", share));
+    }
   }
 
   void AddFamilies() {

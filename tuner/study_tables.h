@@ -18,7 +18,7 @@ enum class StudyKind {
   kRandom,    // programs drawn at random are held out, once for each seed
   kUnseen,    // families of programs are held out, one after another
   kTransfer,  // training on one device, judging on another
-  kCurve,     // training on a quarter, a half and all of the kernels
+  kCurve,     // training on a part: of the kernels, or of the configurations of all kernels
   kAblation,  // the method's parts changed one by one
 };
 
@@ -34,6 +34,8 @@ struct StudyOptions {
   int64_t seeds = 3;               // 1, 2, ..., each of a split and of a network
   double test_share = 0.25;        // of the programs
   double validation_share = 0.15;
+  // Points of kCurve, in configurations; empty: a quarter, a half and all of the kernels.
+  std::vector<int64_t> curve_configs;
   ProgramFamilies families = BuiltinFamilies();
   std::string scratch = "/tmp";  // a folder for the examples
   int64_t memory_bytes = int64_t{512} << 20;

@@ -55,6 +55,36 @@ TEST_F(ModelStudyTest, DevicesAreLeftOut) {
   EXPECT_TRUE(Create().ok());
 }
 
+TEST_F(ModelStudyTest, TrainsOnAsManyConfigurationsOfEachKernelAsAskedFor) {
+  const auto all = Create();
+  split_.training_configs = 60;
+  const auto part = Create();
+  ASSERT_TRUE(all.ok() && part.ok()) << all.status() << part.status();
+  ASSERT_EQ((*part)->training().size(), (*all)->training().size());
+  ASSERT_EQ((*part)->test().size(), (*all)->test().size());
+  EXPECT_EQ((*part)->constants().at("tpu-v3").launch_seconds,
+            (*all)->constants().at("tpu-v3").launch_seconds);
+  int64_t total = 0, kept = 0, kernels = 0;
+  for (int64_t i = 0; i < (*all)->training().size(); ++i) {
+    const auto whole = (*all)->training().Read(i).value();
+    const auto sample = (*part)->training().Read(i).value();
+    total += whole->configs();
+    kept += sample->configs();
+    ++kernels;
+    EXPECT_GE(sample->configs(), 2);
+    // The rows are those of the whole, in their order.
+    const size_t width = whole->config_features.size() / whole->target.size();
+    size_t at = 0;
+    for (size_t row = 0; row < sample->target.size(); ++row, ++at) {
+      while (at < whole->target.size() && whole->target[at] != sample->target[row]) ++at;
+      ASSERT_LT(at, whole->target.size());
+    }
+    EXPECT_EQ(sample->config_features.size(), width * sample->target.size());
+  }
+  ASSERT_GT(total, 200);
+  EXPECT_NEAR(static_cast<double>(kept), 60, 2 * static_cast<double>(kernels));
+}
+
 TEST_F(ModelStudyTest, JudgesTheTestSideAlone) {
   SKIP_WITHOUT_NETWORKS();
   const auto data = Create();

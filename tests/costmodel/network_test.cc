@@ -106,6 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"PerNode", [](NetworkOptions& o) { o.reduction = Reduction::kPerNode; }},
         Kind{"Lstm", [](NetworkOptions& o) { o.reduction = Reduction::kLstm; }},
         Kind{"Transformer", [](NetworkOptions& o) { o.reduction = Reduction::kTransformer; }},
+        Kind{"ConfigBins", [](NetworkOptions& o) { o.config_bins = 4; }},
         Kind{"EarlyJoin", [](NetworkOptions& o) { o.join = Join::kEarly; }},
         Kind{"ConfigAttention", [](NetworkOptions& o) { o.config_attention = true; }},
         Kind{"StaticAtNodes",

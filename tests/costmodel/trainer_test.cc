@@ -135,6 +135,7 @@ TEST(NetworkJsonTest, EveryOptionComesBack) {
   options.network.config_attention = true;
   options.network.static_features = NetworkOptions::StaticFeatures::kOff;
   options.network.hidden = 32;
+  options.network.config_bins = 6;
   options.network.seed = 1ull << 63;
   options.step.loss = Loss::kListMle;
   options.step.learning_rate = 0.25;

@@ -62,6 +62,22 @@ TEST_F(StudyTablesTest, ExportsEverySplit) {
   }
 }
 
+TEST_F(StudyTablesTest, CurvesByConfigurationsKeepTheTestSide) {
+  options_.kind = StudyKind::kCurve;
+  options_.curve_configs = {100};
+  options_.seeds = 1;
+  const auto study = RunModelStudy(options_);
+  ASSERT_TRUE(study.ok()) << study.status();
+  ASSERT_EQ((*study)["rows"].size(), 2u);
+  const nlohmann::json &part = (*study)["rows"][0], &all = (*study)["rows"][1];
+  EXPECT_EQ(part["name"], "100 configurations");
+  EXPECT_EQ(part["learned"]["kernels"], all["learned"]["kernels"]);
+  EXPECT_EQ(part["training"]["kernels_median"], all["training"]["kernels_median"]);
+  EXPECT_EQ(part["analytical"], all["analytical"]);
+  EXPECT_LT(part["training"]["configs_median"].get<double>(), 200);
+  EXPECT_GT(all["training"]["configs_median"].get<double>(), 200);
+}
+
 TEST_F(StudyTablesTest, TransferNeedsTwoDevices) {
   options_.kind = StudyKind::kTransfer;
   EXPECT_EQ(RunModelStudy(options_).status().message(),
