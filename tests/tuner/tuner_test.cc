@@ -346,7 +346,7 @@ TEST(TunerTest, AKernelWhoseOwnTileCannotBeCompiledIsLeftOut) {
     EXPECT_EQ(kernel.measurements, 1);
     EXPECT_EQ(kernel.not_tuned, "the compiler's own tile fails: compile-error");
     EXPECT_THAT(report.warnings, ::testing::Contains(HasSubstr("Invalid input window bounds")));
-    EXPECT_EQ(report.measurements, 200);  // the others get its share
+    EXPECT_EQ(report.measurements, 1 + 90);  // every configuration of the others
   }
 }
 
