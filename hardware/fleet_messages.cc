@@ -140,4 +140,12 @@ absl::StatusOr<FleetAnswer> ParseFleetReply(absl::string_view bytes, size_t cand
   return answer;
 }
 
+std::string WordsOfRay(const std::string& text) {
+  std::string line = text.substr(0, text.find('\n'));
+  constexpr absl::string_view kThrown = "std::runtime_error: ";
+  const size_t thrown = line.rfind(std::string(kThrown));
+  if (thrown != std::string::npos) line.erase(0, thrown + kThrown.size());
+  return line;
+}
+
 }  // namespace autotune

@@ -53,6 +53,10 @@ std::string FleetErrorBytes(const std::string& error);
 // that many candidates.
 absl::StatusOr<FleetAnswer> ParseFleetReply(absl::string_view bytes, size_t candidates);
 
+// What matters of an error's text from Ray: its first line (a stack of Ray's own follows), and of
+// an exception that a worker threw, its words alone.
+std::string WordsOfRay(const std::string& text);
+
 }  // namespace autotune
 
 #endif  // AUTOTUNE_HARDWARE_FLEET_MESSAGES_H_

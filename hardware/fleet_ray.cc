@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "hardware/fleet_messages.h"
 #include "hardware/fleet_transport.h"
 #include "hardware/ray/ray_bridge.h"
 
@@ -20,10 +21,9 @@ namespace {
 
 // Takes a text of the bridge.
 std::string TakeText(const AutotuneRayApi& api, char* text) {
-  std::string copy(text);
+  const std::string copy(text);
   api.free(text);
-  // Ray's errors come with a stack of its own; the first line says what happened.
-  return copy.substr(0, copy.find('\n'));
+  return WordsOfRay(copy);
 }
 
 absl::Status StatusOf(const AutotuneRayApi& api, char* text) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "hardware/record_store_rows.h"
 #include "hardware/record_store_tables.h"
 #include "soci/soci.h"
@@ -78,6 +79,8 @@ constexpr const char* kVersion4[] = {
     "ALTER TABLE runs ADD COLUMN checksum BIGINT NOT NULL DEFAULT 0",
 };
 
+// Step i holds the statements that turn version i into version i + 1; version 0 is an empty
+// database. Statements are in the SQL that SQLite and PostgreSQL share.
 constexpr absl::Span<const char* const> kMigrations[] = {kVersion1, kVersion2, kVersion3,
                                                          kVersion4};
 static_assert(std::size(kMigrations) == kStoreSchemaVersion);
@@ -137,8 +140,6 @@ absl::Status Migrate(soci::session& sql, const StoreLocation& location) {
 }
 
 }  // namespace
-
-absl::Span<const absl::Span<const char* const>> StoreMigrations() { return kMigrations; }
 
 absl::Status MigrateStore(StoreSession& session) {
   // Most openings find the tables as they should be: a look costs no lock.

@@ -2,18 +2,13 @@
 #define AUTOTUNE_HARDWARE_RECORD_STORE_SCHEMA_H_
 
 #include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "hardware/record_store_session.h"
 
 namespace autotune {
 
 // The version of the tables that this program writes. Every change of a table adds a step to
-// StoreMigrations() and raises it by one.
+// kMigrations (record_store_schema.cc) and raises it by one.
 inline constexpr int kStoreSchemaVersion = 4;
-
-// Step i holds the statements that turn version i into version i + 1; version 0 is an empty
-// database. Statements are in the SQL that SQLite and PostgreSQL share.
-absl::Span<const absl::Span<const char* const>> StoreMigrations();
 
 // Brings the database to kStoreSchemaVersion, in one transaction, also when many processes try at
 // once. FailedPrecondition if its version is newer than this program, DataLoss if it can be that of

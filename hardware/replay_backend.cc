@@ -41,16 +41,16 @@ ReplayBackend::ReplayBackend(Recording recording) : recording_(std::move(recordi
 absl::StatusOr<std::unique_ptr<ReplayBackend>> ReplayBackend::Create(
     std::vector<Recording> recordings) {
   if (recordings.empty()) return absl::InvalidArgumentError("replay needs a recording");
-  std::vector<const Recording*> distinct;
-  for (const Recording& recording : recordings) {
-    const bool known = std::any_of(distinct.begin(), distinct.end(), [&](const Recording* other) {
-      return HoldTheSame(recording, *other);
+  std::vector<Recording> distinct;
+  for (Recording& recording : recordings) {
+    const bool known = std::any_of(distinct.begin(), distinct.end(), [&](const Recording& other) {
+      return HoldTheSame(recording, other);
     });
-    if (!known) distinct.push_back(&recording);
+    if (!known) distinct.push_back(std::move(recording));
   }
-  Recording all = *distinct[0];
+  Recording all = std::move(distinct[0]);
   for (size_t i = 1; i < distinct.size(); ++i) {
-    if (absl::Status status = all.Merge(*distinct[i]); !status.ok()) return status;
+    if (absl::Status status = all.Merge(distinct[i]); !status.ok()) return status;
   }
   return std::unique_ptr<ReplayBackend>(new ReplayBackend(std::move(all)));
 }

@@ -161,6 +161,13 @@ class ReportTest(unittest.TestCase):
           overflow = "document.documentElement.scrollWidth - window.innerWidth"
           self.assertLessEqual(self.browser.evaluate(overflow), 0)
 
+  def test_the_table_of_kernels_fits_a_screen(self):
+    for page in ["replay", "hardware", "estimate"]:
+      self.open(page, 1280)
+      table, screen = self.browser.evaluate(
+          "(box => [box.scrollWidth, box.clientWidth])(document.querySelector('.scroll'))")
+      self.assertLessEqual(table, screen, page)
+
   def test_an_error_would_be_seen(self):
     broken = self.folder / "broken.html"
     text = self.pages["replay"].read_text()

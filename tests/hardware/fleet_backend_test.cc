@@ -368,6 +368,13 @@ TEST(FleetWorker, AKernelIsReadOnce) {
   EXPECT_FALSE(cache.Get("\xff\xff").ok());
 }
 
+TEST(FleetWords, OfRayAreThoseThatMatter) {
+  EXPECT_EQ(WordsOfRay("Invalid: An exception was thrown while executing function(&F::Handle): "
+                       "std::runtime_error: the measuring process died\n  at 0x12"),
+            "the measuring process died");
+  EXPECT_EQ(WordsOfRay("The actor died unexpectedly.\nstack"), "The actor died unexpectedly.");
+}
+
 TEST(FleetWorker, BadRequestsAreAnsweredWithAnError) {
   BoundBackend backend(1);
   for (const char* request : {"\xff\xff", "\x12\x02\x08\x05", "\x0a\x00"}) {
