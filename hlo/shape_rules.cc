@@ -64,10 +64,9 @@ bool TypesAgree(ElementType a, ElementType b) { return a == b || (IsFloating(a) 
 ElementType WiderType(ElementType a, ElementType b) { return BitWidth(a) >= BitWidth(b) ? a : b; }
 
 absl::StatusOr<int64_t> CheckedProduct(int64_t a, int64_t b) {
-  if (a != 0 && b > std::numeric_limits<int64_t>::max() / a) {
-    return Invalid("an extent of ", a, " x ", b, " is too large");
-  }
-  return a * b;
+  int64_t product;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  return Invalid("an extent of ", a, " x ", b, " is too large");
 }
 
 }  // namespace autotune::shape_rules

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "hlo/int_math.h"
 #include "hlo/text_printer.h"
 
 namespace autotune {
@@ -83,8 +84,8 @@ void TextPrinter::DimLabels(const proto::ConvolutionDimensionNumbers& numbers,
   // A side has as many labels as its array has dimensions; those without a role are `?`.
   const auto side = [&](int64_t rank, int64_t first, char first_label, int64_t second,
                         char second_label, const Int64s& spatial) {
-    int64_t size = std::max({rank, first + 1, second + 1});
-    for (const int64_t position : spatial) size = std::max(size, position + 1);
+    int64_t size = std::max({rank, SaturatingAdd(first, 1), SaturatingAdd(second, 1)});
+    for (const int64_t position : spatial) size = std::max(size, SaturatingAdd(position, 1));
     std::string labels(static_cast<size_t>(std::clamp<int64_t>(size, 2, 64)), '?');
     const auto put = [&](int64_t position, char label) {
       if (position >= 0 && position < static_cast<int64_t>(labels.size())) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "hlo/computation.h"
+#include "hlo/int_math.h"
 #include "hlo/shape_rules.h"
 #include "hlo/verifier_rules.h"
 
@@ -46,8 +47,8 @@ absl::Status CheckScan(const HloInstruction& scan) {
   const std::vector<const Shape*> results = PartsOrSelf(scan.shape());
   const std::vector<const Shape*> roots = PartsOrSelf(step.root().shape());
   const int64_t carries = scan.attributes().num_carries();
-  const int64_t inputs = scan.operand_count() - carries;
-  const int64_t outputs = static_cast<int64_t>(results.size()) - carries;
+  const int64_t inputs = SaturatingSubtract(scan.operand_count(), carries);
+  const int64_t outputs = SaturatingSubtract(static_cast<int64_t>(results.size()), carries);
   if (carries < 0 || inputs < 0 || outputs < 0 || inputs + outputs == 0) {
     return Invalid("scan of ", scan.operand_count(), " operand(s) and ", results.size(),
                    " result(s) cannot carry ", carries);

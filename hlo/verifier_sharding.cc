@@ -1,11 +1,14 @@
 // Shardings against the shapes that they split, and against each other in loops and branches.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "hlo/computation.h"
+#include "hlo/int_math.h"
 #include "hlo/shape_rules.h"
+#include "hlo/sharding_subgroups.h"
 #include "hlo/tile_assignment.h"
 #include "hlo/verifier_rules.h"
 
@@ -38,7 +41,9 @@ absl::Status CheckNamed(const proto::NamedShardingProto& named, const Shape& sha
 
 absl::Status CheckTiles(const OpSharding& sharding, const Shape& shape) {
   int64_t devices = 1;
-  for (const int64_t extent : sharding.tile_assignment_dimensions()) devices *= extent;
+  for (const int64_t extent : sharding.tile_assignment_dimensions()) {
+    devices = SaturatingMultiply(devices, extent);
+  }
   if (devices == 1) return Invalid("a sharding that splits over one device must be {replicated}");
   AUTOTUNE_RETURN_IF_ERROR(CheckRank(sharding.tile_assignment_dimensions_size() -
                                          sharding.last_tile_dims_size() -
@@ -75,6 +80,21 @@ absl::Status CheckLeaves(const OpSharding& sharding, const Shape& shape, int* ne
   return absl::OkStatus();
 }
 
+// Whether a range from a protobuf, which may hold anything, is sound and not too long.
+bool IsListableRange(const TileAssignment& tiles) {
+  constexpr int64_t kLargestList = 1 << 20;
+  int64_t devices, range;
+  if (tiles.reshape.empty() || tiles.permutation.size() != tiles.reshape.size()) return false;
+  if (!ProductOf(tiles.dimensions, &devices) || !ProductOf(tiles.reshape, &range)) return false;
+  if (range != devices || range > kLargestList) return false;
+  std::vector<int64_t> sorted = tiles.permutation;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
 // Equal for shardings that mean the same: a range of devices is listed, metadata are left out.
 std::string Key(const OpSharding& sharding) {
   OpSharding plain = sharding;
@@ -82,13 +102,12 @@ std::string Key(const OpSharding& sharding) {
   plain.mutable_named_sharding()->clear_metadata();
   if (!sharding.has_named_sharding()) plain.clear_named_sharding();
   for (OpSharding& part : *plain.mutable_tuple_shardings()) part.clear_metadata();
-  constexpr int64_t kLargestList = 1 << 20;
   TileAssignment tiles;
   tiles.dimensions.assign(plain.tile_assignment_dimensions().begin(),
                           plain.tile_assignment_dimensions().end());
   tiles.reshape.assign(plain.iota_reshape_dims().begin(), plain.iota_reshape_dims().end());
   tiles.permutation.assign(plain.iota_transpose_perm().begin(), plain.iota_transpose_perm().end());
-  if (!tiles.reshape.empty() && tiles.size() <= kLargestList) {
+  if (IsListableRange(tiles)) {
     tiles.Materialize();
     plain.mutable_tile_assignment_devices()->Assign(tiles.devices.begin(), tiles.devices.end());
     plain.clear_iota_reshape_dims();
