@@ -200,10 +200,10 @@ absl::StatusOr<std::unique_ptr<RecordStore>> OpenJournaledStore(std::unique_ptr<
                                                                 JournalOptions options) {
   absl::StatusOr<std::unique_ptr<RecordJournal>> journal = RecordJournal::Open(options.path);
   if (!journal.ok()) return journal.status();
-  if ((*journal)->set_aside() > 0 && options.notify) {
-    options.notify(absl::StrCat((*journal)->set_aside(), " damaged results of ", options.path,
-                                " are set aside in ", (*journal)->SetAsidePath(),
-                                "; a run that needs them measures them again"));
+  if (const int64_t count = (*journal)->set_aside(); count > 0 && options.notify) {
+    options.notify(absl::StrCat(
+        options.path, ": ", count, count == 1 ? " damaged result is" : " damaged results are",
+        " set aside in ", (*journal)->SetAsidePath(), "; what the run needs is measured again"));
   }
   return std::make_unique<JournaledStore>(std::move(store), *std::move(journal),
                                           std::move(options));

@@ -46,6 +46,9 @@ std::string HtmlPath(const ReportOptions& options) {
 int RunReport(const ReportOptions& options, CommandContext& context) {
   absl::StatusOr<TuningReport> report = LoadStoredRun(options.run);
   if (!report.ok()) return context.Fail(report.status());
+  for (const std::string& warning : report->warnings) {
+    context.err << "warning: " << PrintableLine(warning) << "\n";
+  }
   const std::string path = HtmlPath(options);
   const absl::Status written = WriteFileAtomically(path, RenderHtml(*report));
   if (!written.ok()) return context.Fail(WithExitCode(kExitBroken, written));

@@ -210,8 +210,9 @@ std::string RenderHeadline(const RunHeadline& headline) {
   const bool estimate = headline.time_source == TimeSource::kEstimate;
   return absl::StrCat(
       "backend: ", headline.backend, " for ", headline.device, ", ",
-      estimate ? "ESTIMATES, not hardware times" : "hardware times", " (", headline.reason, ")\n",
-      "program: ", headline.program,
+      estimate ? "ESTIMATES, not hardware times" : "hardware times",
+      headline.reason.empty() ? "" : absl::StrCat(" (", headline.reason, ")"),
+      "\nprogram: ", headline.program,
       headline.programs > 0 ? absl::StrCat(" (", headline.programs, " in all)") : "", ", ",
       headline.kernels, headline.kernels == 1 ? " kernel" : " kernels", "; strategy ",
       headline.strategy, ", model ", headline.model, ", seed ", headline.seed, "\n");

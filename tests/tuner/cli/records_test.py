@@ -127,6 +127,22 @@ class DamageTest(RecordsTestCase):
     self.assertIn("mended: its own record was damaged", listed)
     self.assertIn("12 of them measured", listed)
 
+  def test_a_damaged_line_of_a_journal_is_set_aside(self):
+    shutil.copytree(self.master / "run", self.folder / "run")
+    for start in ["report", "resume"]:
+      (self.folder / "run" / "report.json").unlink(missing_ok=True)
+      (self.folder / "run" / "journal.jsonl").write_text(f"0123456789abcdef {{}} {start}\n")
+      if start == "report":
+        result = self.expect(0, "report", "run")
+        self.assertNotIn("()", result.stdout)  # what no record says
+        text = result.stderr
+        self.assertIn("this run has not written its report", text)  # on the page alone, before
+      else:
+        text = self.expect(0, "--out", "run", "--resume").stderr
+      self.assertIn("run/journal.jsonl: 1 damaged result is set aside in", text)
+    self.assertEqual("0123456789abcdef {} report\n0123456789abcdef {} resume\n",
+                     (self.folder / "run" / "journal.jsonl.damaged").read_text())
+
   def test_prune_takes_damage_or_runs(self):
     self.assertIn("--damaged stands alone", self.expect(
         2, "records", "prune", "--damaged", "--proposed", *self.store).stderr)
