@@ -52,7 +52,8 @@ class ProtoReader {
   absl::flat_hash_map<int64_t, HloInstruction*> instructions_;
 };
 
-// What Shape::FromProto overlooks: lists of different lengths, layouts of what has none.
+// What Shape::FromProto overlooks: lists of different lengths, layouts of what has none, buffers of
+// nothing, and what it cuts off.
 absl::Status CheckFields(const proto::ShapeProto& shape, int depth = 0) {
   const int rank = shape.dimensions_size();
   const int dynamic = shape.is_dynamic_dimension_size();
@@ -66,7 +67,13 @@ absl::Status CheckFields(const proto::ShapeProto& shape, int depth = 0) {
   if (shape.layout().tail_padding_alignment_in_elements() < 0) {
     return absl::InvalidArgumentError("the tail padding of a layout must not be negative");
   }
-  if (depth >= Shape::kMaxNesting) return absl::OkStatus();  // refused later
+  if (shape.element_type() == proto::BUFFER &&
+      (shape.tuple_shapes_size() != 1 || !IsArrayType(shape.tuple_shapes(0).element_type()))) {
+    return absl::InvalidArgumentError("a buffer holds one array");
+  }
+  if (depth >= Shape::kMaxNesting && !shape.tuple_shapes().empty()) {
+    return absl::InvalidArgumentError("a shape is nested too deeply");
+  }
   for (const proto::ShapeProto& part : shape.tuple_shapes()) {
     if (absl::Status status = CheckFields(part, depth + 1); !status.ok()) return status;
   }

@@ -361,6 +361,8 @@ class TextParser {
   size_t error_offset_ = 0;
   bool has_error_ = false;
   int nesting_ = 0;
+  // Tuples around the shape that is being read.
+  int shape_nesting_ = 0;
 
   std::vector<Scope> scopes_;
   absl::flat_hash_map<absl::string_view, std::pair<HloComputation*, size_t>> computation_names_;

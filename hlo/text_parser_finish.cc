@@ -109,13 +109,16 @@ bool TextParser::FinishAttributes(Pending* p) {
       f.dimensions = builder_->Copy<int64_t>(dimensions);
       return true;
     }
-    case HloOpcode::kSort:
-    case HloOpcode::kConcatenate:
     case HloOpcode::kGetDimensionSize:
     case HloOpcode::kSetDimensionSize:
     case HloOpcode::kAllGather:
     case HloOpcode::kAllGatherStart:
     case HloOpcode::kReduceScatter:
+      // XLA's parser takes the first and leaves the rest.
+      if (f.dimensions.size() > 1) f.dimensions = f.dimensions.first(1);
+      return one_dimension();
+    case HloOpcode::kSort:
+    case HloOpcode::kConcatenate:
       return one_dimension();
     case HloOpcode::kAllToAll:
       return !p->seen.Has(Attribute::kDimensions) || one_dimension();

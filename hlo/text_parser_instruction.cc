@@ -132,6 +132,8 @@ bool TextParser::CheckOperandCount(const Pending& p, size_t offset) {
   size_t wanted = expected.has_value() ? static_cast<size_t>(*expected) : count;
   // XLA's parser asks for these although their opcodes are variadic.
   if (p.f->opcode == HloOpcode::kConvolution || p.f->opcode == HloOpcode::kDot) wanted = 2;
+  // And leaves this one to the verifier.
+  if (p.f->opcode == HloOpcode::kRaggedAllToAll) wanted = count;
   if (p.f->opcode == HloOpcode::kTuple && p.has_shape) {
     wanted = p.f->shape->tuple_shapes().size();
   }

@@ -135,9 +135,18 @@ bool TextParser::ShapeValue(Shape* shape) {
 
 bool TextParser::TupleShape(Shape* shape) {
   std::vector<Shape> elements;
+  const size_t offset = lexer_.offset();
+  if (++shape_nesting_ > Shape::kMaxNesting) return FailHere("this is nested too deeply");
   if (!List(Token::kLeftParen, Token::kRightParen, Token::kComma, "a tuple shape",
             [&] { return ShapeValue(&elements.emplace_back()); })) {
     return false;
+  }
+  --shape_nesting_;
+  for (const Shape& element : elements) {
+    const bool sparse = element.has_layout() &&
+                        (element.layout().index_primitive_type != proto::PRIMITIVE_TYPE_INVALID ||
+                         element.layout().pointer_primitive_type != proto::PRIMITIVE_TYPE_INVALID);
+    if (sparse) return Fail(offset, "an array with index types is no part of a tuple");
   }
   *shape = Shape::Tuple(std::move(elements));
   return true;

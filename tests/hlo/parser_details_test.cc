@@ -5,10 +5,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "hlo/parser.h"
 #include "hlo/printer.h"
+#include "hlo/verifier.h"
 
 namespace autotune {
 namespace {
@@ -88,6 +90,56 @@ TEST(ParserDetailsTest, NegativeZeroOfAnEpsilonReadsBack) {
   EXPECT_THAT(Reprinted("f32[2] batch-norm-inference(f32[2] a, f32[2] b, f32[2] c, f32[2] d, "
                         "f32[2] e), epsilon=-0.0, feature_index=0"),
               HasSubstr("epsilon=-0.0"));
+}
+
+TEST(ParserDetailsTest, OfTheDimensionsOfSomeTheFirstCounts) {
+  for (const std::string line : {"f32[4] all-gather(f32[2] a), replica_groups={{0,1}}",
+                                 "s32[] get-dimension-size(f32[4] a)"}) {
+    const auto module = Parse(line + ", dimensions={0,7}");
+    ASSERT_NE(module, nullptr);
+    EXPECT_THAT(module->entry_computation().root().dimensions(), ElementsAre(0)) << line;
+  }
+}
+
+TEST(ParserDetailsTest, TheOperandsOfARaggedAllToAllAreLeftToTheVerifier) {
+  const auto module = Parse("f32[4] ragged-all-to-all(f32[4] a, s32[2] b), replica_groups={{0,1}}");
+  ASSERT_NE(module, nullptr);
+  const std::vector<VerifierError> errors = VerifyModule(*module);
+  ASSERT_FALSE(errors.empty());
+  EXPECT_THAT(errors[0].message, HasSubstr("operand"));
+}
+
+// Regression: what is deeper was cut off on the way through a protobuf.
+TEST(ParserDetailsTest, ShapesAreNestedAsDeepAsAProtobufReads) {
+  const auto nested = [](int depth) {
+    return absl::StrCat(
+        "HloModule m\nENTRY e { ROOT p = ", std::string(static_cast<size_t>(depth), '('), "f32[2]",
+        std::string(static_cast<size_t>(depth), ')'), " parameter(0) }\n");
+  };
+  const auto deep = Parse(nested(Shape::kMaxNesting));
+  ASSERT_NE(deep, nullptr);
+  proto::HloModuleProto proto = deep->ToProto();
+  const auto back = HloModule::FromProto(proto);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ((*back)->entry_computation().root().shape(), deep->entry_computation().root().shape());
+  EXPECT_FALSE(ParseHloText(nested(Shape::kMaxNesting + 1)).ok());
+  proto::ShapeProto* shape =
+      proto.mutable_computations(0)->mutable_instructions(0)->mutable_shape();
+  proto::ShapeProto outer;
+  outer.set_element_type(proto::TUPLE);
+  outer.add_tuple_shapes()->Swap(shape);
+  shape->Swap(&outer);
+  EXPECT_THAT(std::string(HloModule::FromProto(proto).status().message()),
+              HasSubstr("instruction p: a shape is nested too deeply"));
+}
+
+TEST(ParserDetailsTest, ABufferOfAProtobufHoldsAnArray) {
+  const auto module = Parse("HloModule m\nENTRY e { ROOT p = b(f32[2]) parameter(0) }\n");
+  ASSERT_NE(module, nullptr);
+  proto::HloModuleProto proto = module->ToProto();
+  proto.mutable_computations(0)->mutable_instructions(0)->mutable_shape()->clear_tuple_shapes();
+  EXPECT_THAT(std::string(HloModule::FromProto(proto).status().message()),
+              HasSubstr("instruction p: a buffer holds one array"));
 }
 
 // Regression: signed overflow. What XLA's parser makes of these wraps around.
