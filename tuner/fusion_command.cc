@@ -112,11 +112,11 @@ absl::Status FusionCommand::OpenRecording() {
   return absl::OkStatus();
 }
 
-// A learned model that was asked for. In a joint run a folder is a model of tiles.
+// A learned model that was asked for. In a joint run it is one of tiles, and fusion is guided by
+// what the run itself learns.
 absl::Status FusionCommand::OpenModel() {
-  const bool joint = options_.space == "tile+fusion";
   if (!model_given_ || options_.model == "analytical" || options_.model == "none" ||
-      (joint && options_.model != "learned")) {
+      options_.space == "tile+fusion") {
     return absl::OkStatus();
   }
   absl::StatusOr<FusionPrior> prior = CreateFusionPrior(options_.model, &*graph_, *device_);
@@ -325,6 +325,7 @@ int FusionCommand::TuneTiles(int64_t budget) {
   options.space = "tile";
   options.backend = "aot";
   options.budget = budget;
+  if (!model_given_) options.model.clear();  // what is best for tiles on this device
   if (options.target.empty()) options.target = kAssumedTarget;
   return RunTuning(options, {"--space", "--backend", "--out", "--budget", "--target"}, context_);
 }

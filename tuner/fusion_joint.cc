@@ -25,7 +25,7 @@ using nlohmann::json;
 
 constexpr int64_t kConfirmations = 6;
 constexpr double kLeastGain = 0.005;
-constexpr double kMostFusion = 0.8;
+constexpr double kMostFusion = 0.4;
 // Estimates closer than this are equal.
 constexpr double kEqual = 1e-3;
 

@@ -27,8 +27,9 @@ struct JointSplit {
 };
 
 // Sets a few candidates aside for confirming and divides the rest by predicted gain. Fusion gets at
-// least the `spent` that it had to have its gain predicted, and at most four fifths; both gains
-// count for at least half a per cent, which the models may be wrong by.
+// least the `spent` that it had to have its gain predicted, and at most two fifths: most of what it
+// finds it finds early. Both gains count for at least half a per cent, which the models may be
+// wrong by.
 JointSplit SplitJointBudget(int64_t budget, int64_t spent, double fusion_gain, double tile_gain);
 
 // What better tiles than the compiler's own are predicted to save of the time of an optimised

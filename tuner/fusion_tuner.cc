@@ -16,7 +16,7 @@
 #include "search/fusion_space.h"
 #include "search/recorded_space.h"
 #include "search/search_strategy.h"
-#include "tuner/fusion_nearby.h"
+#include "tuner/fusion_effect_search.h"
 
 namespace autotune {
 namespace {
@@ -69,16 +69,22 @@ class Session {
     if (options_.only.empty()) {
       absl::StatusOr<std::unique_ptr<FusionSpace>> space = FusionSpace::Create(&graph_, edges);
       if (!space.ok()) return space.status();
-      whole_space_ = space->get();
       space_ = *std::move(space);
     } else {
       std::vector<Config> configs;
       for (const FusionDecision& decision : options_.only) configs.emplace_back(decision);
       space_ = std::make_unique<RecordedSpace>(std::move(configs));
     }
-    if (options_.guide != FusionGuide::kNone) {
+    const bool by_effects =
+        options_.guide == FusionGuide::kLearned && options_.strategy == "model-greedy";
+    if (options_.guide != FusionGuide::kNone && (!by_effects || options_.prior != nullptr)) {
       scorer_ = std::make_unique<FusionScorer>(&graph_, outline, device_, options_.prior);
       Teach(result_.base);
+    }
+    if (by_effects) {
+      effects_ =
+          std::make_unique<FusionEffectSearch>(&graph_, recording(), device_, scorer_.get(),
+                                               std::move(edges), options_.only, options_.seed);
     }
     return absl::OkStatus();
   }
@@ -137,6 +143,7 @@ class Session {
   }
 
   absl::Status Search() {
+    if (effects_ != nullptr) return SearchByEffects();
     absl::StatusOr<std::unique_ptr<SearchStrategy>> strategy =
         CreateStrategy(options_.strategy, space_.get(), scorer_.get(), options_.seed);
     if (!strategy.ok()) return strategy.status();
@@ -144,52 +151,60 @@ class Session {
     (*strategy)->Observe({&base, 1});
     int64_t free_rounds = 0;
     while (BudgetLeft() && free_rounds < kMaxFreeRounds) {
-      const std::vector<Config> proposals = Propose(**strategy, options_.top_k);
+      const std::vector<Config> proposals = (*strategy)->Propose(options_.top_k);
       if (proposals.empty()) break;
       ++free_rounds;
-      std::vector<Observation> observations;
-      for (const Config& config : proposals) {
-        ++result_.proposals;
-        const FusionDecision& decision = *config.fusion();
-        const FusionEntry* entry = Foresee(decision);
-        if (entry != nullptr) {
-          ++result_.foreseen;
-        } else {
-          if (!BudgetLeft()) break;
-          absl::StatusOr<const FusionEntry*> compiled = Compile(decision);
-          if (!compiled.ok()) return compiled.status();
-          entry = *compiled;
-          free_rounds = 0;
-        }
-        observations.push_back(Observed(decision, *entry));
-      }
-      for (const Observation& observation : observations) {
-        const FusionEntry* entry = recording().Find(*observation.config.fusion());
-        if (entry != nullptr) Teach(*entry);
-      }
-      (*strategy)->Observe(observations);
+      const int64_t before = result_.compilations;
+      absl::StatusOr<std::vector<Observation>> observations = CompileAll(proposals);
+      if (!observations.ok()) return observations.status();
+      if (result_.compilations > before) free_rounds = 0;
+      (*strategy)->Observe(*observations);
     }
     PredictGain(**strategy);
     return absl::OkStatus();
   }
 
-  // A model that learns while the whole space is open is followed step by step.
-  std::vector<Config> Propose(SearchStrategy& strategy, int64_t n) const {
-    if (whole_space_ == nullptr || options_.guide != FusionGuide::kLearned ||
-        options_.strategy != "model-greedy") {
-      return strategy.Propose(n);
+  // Answers proposals, those that are foreseen for nothing, as far as the budget goes.
+  absl::StatusOr<std::vector<Observation>> CompileAll(const std::vector<Config>& proposals) {
+    std::vector<Observation> observations;
+    for (const Config& config : proposals) {
+      ++result_.proposals;
+      const FusionDecision& decision = *config.fusion();
+      const FusionEntry* entry = Foresee(decision);
+      if (entry != nullptr) {
+        ++result_.foreseen;
+      } else {
+        if (!BudgetLeft()) break;
+        absl::StatusOr<const FusionEntry*> compiled = Compile(decision);
+        if (!compiled.ok()) return compiled.status();
+        entry = *compiled;
+      }
+      observations.push_back(Observed(decision, *entry));
     }
-    std::vector<Config> proposals;
-    for (FusionDecision& decision :
-         NearbyProposals(*whole_space_, *scorer_, recording(), foresight_, n)) {
-      proposals.emplace_back(std::move(decision));
+    for (const Observation& observation : observations) {
+      const FusionEntry* entry = recording().Find(*observation.config.fusion());
+      if (entry != nullptr) Teach(*entry);
     }
-    return proposals;
+    return observations;
+  }
+
+  // What the effects of cuts so far make likely, one compilation after the other.
+  absl::Status SearchByEffects() {
+    while (BudgetLeft()) {
+      const std::optional<FusionDecision> next = effects_->Next(foresight_);
+      if (!next.has_value()) break;
+      ++result_.proposals;
+      absl::StatusOr<const FusionEntry*> compiled = Compile(*next);
+      if (!compiled.ok()) return compiled.status();
+      effects_->Learn(recording());
+    }
+    result_.predicted_gain = effects_->PredictedGain();
+    return absl::OkStatus();
   }
 
   void PredictGain(SearchStrategy& strategy) {
     if (scorer_ == nullptr) return;
-    const std::vector<Config> next = Propose(strategy, 1);
+    const std::vector<Config> next = strategy.Propose(1);
     if (next.empty()) return;
     const Config configs[] = {Config(Fastest().decision), next.front()};
     const std::vector<double> scores = scorer_->Score(configs);
@@ -242,8 +257,8 @@ class Session {
   FusionTuning result_;
   std::set<std::string> groupings_;
   std::unique_ptr<SearchSpace> space_;
-  const FusionSpace* whole_space_ = nullptr;  // space_, unless only some are proposed
   std::unique_ptr<FusionScorer> scorer_;
+  std::unique_ptr<FusionEffectSearch> effects_;
 };
 
 int SignOf(double change) { return change < -kEqual ? -1 : change > kEqual ? 1 : 0; }

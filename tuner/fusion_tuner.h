@@ -24,8 +24,8 @@ using FusionMeasure =
 enum class FusionGuide {
   kNone,        // every proposal of the strategy is compiled
   kAnalytical,  // FusionScorer as it is
-  // FusionScorer, taught with the kernels of every compilation; with model-greedy over the whole
-  // space what it likes best close to what was compiled is next (NearbyProposals).
+  // Taught by every compilation: model-greedy follows the effects that cuts were seen to have
+  // (FusionEffectSearch); other strategies use FusionScorer, taught with the kernels' times.
   kLearned,
 };
 
@@ -78,8 +78,8 @@ struct FusionTuning {
   // Compilations that turned out to realise a grouping that was known.
   int64_t repeated = 0;
   int64_t groupings = 0;  // distinct ones
-  // What the model expects of the next configuration that it would compile: the share of the
-  // fastest's time that it saves; 0 without a model, or if nothing is left.
+  // The share of the fastest's time that more compilations are expected to save: of the next one by
+  // the model, or of all that is open by the effects; 0 without a model, or if nothing is left.
   double predicted_gain = 0;
   // The primary estimate of the fastest after each compilation.
   std::vector<double> best_so_far;

@@ -131,14 +131,15 @@ TEST(FusionStudyTest, SaysWhereTheEstimatesDisagree) {
   EXPECT_THAT(FusionStudiesText({*study}), HasSubstr("unsettled"));
 }
 
-// On three of the committed recordings: with a budget of 20 the refitted model reaches most of the
-// best recorded gain (median), and with 100 what random search does. docs/results.md has all.
+// The bar on the committed recordings: with a budget of 20 the search by effects reaches at least
+// 80 % of the best recorded gain (median of the programs that have one), and with 100 at least what
+// random search does. docs/results.md has the table.
 TEST(FusionStudyTest, TwentyCompilationsReachMostOfTheRecordedGain) {
   FusionStudyOptions options;
   options.methods = *ParseFusionMethods("random,model-greedy+refit");
-  options.seeds = 3;
-  std::vector<double> shares, changes;
-  for (const char* program : {"mixtral_moe_1l", "ppo_atari_train", "vqvae_train"}) {
+  std::vector<double> shares, random, refit;
+  for (const char* program : {"llama_rope_prefill", "mixtral_moe_1l", "mlp_mixer_b16",
+                              "ppo_atari_train", "vgg16", "vqvae_train"}) {
     SCOPED_TRACE(program);
     const std::string path =
         absl::StrCat(AUTOTUNE_SOURCE_DIR "/examples/recordings/fusion_v3/", program);
@@ -148,13 +149,14 @@ TEST(FusionStudyTest, TwentyCompilationsReachMostOfTheRecordedGain) {
     const auto study = RunFusionStudy(data->graph, data->recording, options);
     ASSERT_TRUE(study.ok()) << study.status();
     shares.push_back(study->rows[1].reached[0].share);
-    changes.push_back(study->rows[1].reached[1].change.schedule -
-                      study->rows[0].reached[1].change.schedule);
+    random.push_back(study->rows[0].reached[1].share);
+    refit.push_back(study->rows[1].reached[1].share);
   }
-  std::sort(shares.begin(), shares.end());
-  std::sort(changes.begin(), changes.end());
-  EXPECT_GE(shares[1], 0.8);
-  EXPECT_LE(changes[1], 1e-4);
+  for (std::vector<double>* values : {&shares, &random, &refit}) {
+    std::sort(values->begin(), values->end());
+  }
+  EXPECT_GE((shares[2] + shares[3]) / 2, 0.8);
+  EXPECT_GE(refit[2] + refit[3], random[2] + random[3] - 1e-9);
 }
 
 TEST(FusionStudyTest, RefusesAnotherProgram) {
@@ -168,10 +170,11 @@ TEST(JointSplitTest, FollowsThePredictedGains) {
   EXPECT_EQ(tiles.fusion, 20);  // what it had anyway
   EXPECT_EQ(tiles.fusion + tiles.tiles + tiles.confirm, 200);
   const JointSplit fusion = SplitJointBudget(200, 20, 0.1, 0);
-  EXPECT_GT(fusion.fusion, 150);
-  EXPECT_GT(fusion.tiles, 30);
-  const JointSplit even = SplitJointBudget(200, 20, 0.05, 0.05);
-  EXPECT_EQ(even.fusion, even.tiles);
+  EXPECT_EQ(fusion.fusion, 77);  // two fifths of 194
+  EXPECT_EQ(fusion.tiles, 117);
+  const JointSplit both = SplitJointBudget(200, 20, 0.02, 0.06);
+  EXPECT_EQ(both.fusion, 49);  // a quarter of 194
+  EXPECT_EQ(both.tiles, 145);
   for (int64_t budget : {0, 1, 2, 3, 5, 9}) {
     const JointSplit split = SplitJointBudget(budget, 2, 0.01, 0.01);
     EXPECT_EQ(split.fusion + split.tiles + split.confirm, budget);

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hlo/fusion_inline.h"
@@ -110,13 +110,33 @@ TEST(FusionTunerTest, StepByStepItFindsTheBestToo) {
   const FusionTuning tuning =
       Tune(graph, compiler, {.budget = 40, .strategy = "model-greedy", .top_k = 1, .seed = 1});
   EXPECT_NEAR(tuning.fastest.total.schedule, 6e-6, 1e-12);
-  // A step each: what comes first cuts the edges of one value at most.
-  std::set<int32_t> values;
-  for (int64_t cut : tuning.recording.entries()[1].decision.cuts) {
-    values.insert(graph.edges()[static_cast<size_t>(cut)].producer);
-  }
-  EXPECT_EQ(values.size(), 1);
+  // One cut at a time in a kernel, and all of this chain but one operation is one kernel.
+  EXPECT_EQ(tuning.recording.entries()[1].decision.cuts.size(), 1);
   EXPECT_EQ(tuning.foreseen, 0);  // it proposes only what is open
+}
+
+// Eight chains of three operations, a kernel each: one compilation tries a cut in each.
+TEST(FusionTunerTest, AllKernelsAreTriedAtOnce) {
+  std::string text = "HloModule chains\nENTRY e {\n", results, shapes;
+  for (int i = 0; i < 8; ++i) {
+    absl::StrAppend(&text, "  x", i, " = f32[1024,1024] parameter(", i, ")\n  a", i,
+                    " = f32[1024,1024] negate(x", i, ")\n  b", i, " = f32[1024,1024] abs(a", i,
+                    ")\n  c", i, " = f32[1024,1024] tanh(b", i, ")\n");
+    absl::StrAppend(&results, i > 0 ? ", " : "", "c", i);
+    absl::StrAppend(&shapes, i > 0 ? ", " : "", "f32[1024,1024]");
+  }
+  absl::StrAppend(&text, "  ROOT r = (", shapes, ") tuple(", results, ")\n}\n");
+  auto parsed = ParseHloText(text);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  auto graph = InlinedFusionGraph(**parsed);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  ASSERT_EQ(graph->edge_count(), 16);
+  FakeCompiler compiler(&*graph, /*disagree=*/false);
+  const FusionTuning tuning =
+      Tune(*graph, compiler, {.budget = 4, .strategy = "model-greedy", .confirm = false});
+  EXPECT_EQ(tuning.recording.entries()[1].decision.cuts.size(), 8);
+  EXPECT_NEAR(tuning.base.total.schedule, 68e-6, 1e-12);
+  EXPECT_NEAR(tuning.fastest.total.schedule, 24e-6, 1e-12);  // all alone: the best there is
 }
 
 TEST(FusionTunerTest, TheDefaultIsFirstAndTheBudgetHolds) {
