@@ -105,23 +105,24 @@ class TorchNetwork final : public Network {
              int64_t count, float* residual, float* spread, float* activations) const override try {
     torch::NoGradGuard no_grad;
     const auto width = static_cast<int64_t>(members_.size()) * options_.hidden;
-    ForEachChunk(config_features, count, ConfigWidth(graph),
-                 [&](const torch::Tensor& configs, int64_t first, int64_t rows) {
-                   std::vector<torch::Tensor> scores;
-                   std::vector<torch::Tensor> columns;
-                   for (size_t m = 0; m < members_.size(); ++m) {
-                     RankNetwork member = members_[m];
-                     const KernelTerms terms = MemberTerms(m, graph, embedding, configs);
-                     const torch::Tensor hidden = member->Hidden(terms, OfKernel(graph, configs));
-                     scores.push_back(member->Residuals(hidden, terms).contiguous());
-                     if (activations != nullptr) columns.push_back(hidden);
-                   }
-                   Combine(scores, rows, residual + first,
-                           spread == nullptr ? nullptr : spread + first);
-                   if (activations == nullptr) return;
-                   const torch::Tensor all = torch::cat(columns, 1).contiguous();
-                   std::copy_n(all.data_ptr<float>(), rows * width, activations + first * width);
-                 });
+    const auto score_chunk = [&](const torch::Tensor& configs, int64_t first, int64_t rows) {
+      std::vector<torch::Tensor> scores;
+      std::vector<torch::Tensor> columns;
+      RankNetwork any = members_.front();
+      const torch::Tensor input = any->ConfigInput(OfKernel(graph, configs));
+      for (size_t m = 0; m < members_.size(); ++m) {
+        RankNetwork member = members_[m];
+        const KernelTerms terms = MemberTerms(m, graph, embedding, configs);
+        const torch::Tensor hidden = member->Hidden(terms, input);
+        scores.push_back(member->Residuals(hidden, terms).contiguous());
+        if (activations != nullptr) columns.push_back(hidden);
+      }
+      Combine(scores, rows, residual + first, spread == nullptr ? nullptr : spread + first);
+      if (activations == nullptr) return;
+      const torch::Tensor all = torch::cat(columns, 1).contiguous();
+      std::copy_n(all.data_ptr<float>(), rows * width, activations + first * width);
+    };
+    ForEachChunk(config_features, count, ConfigWidth(graph), score_chunk);
   } catch (const std::exception&) {
     std::fill_n(residual, count, std::numeric_limits<float>::quiet_NaN());
   }
@@ -205,7 +206,8 @@ class TorchNetwork final : public Network {
                                            ? EncodeEarly(network, graph, configs)
                                            : kernels[static_cast<int64_t>(k)].unsqueeze(0);
         const KernelTerms terms = network->JoinTerms(embedded);
-        const torch::Tensor hidden = network->Hidden(terms, OfKernel(graph, configs));
+        const torch::Tensor hidden =
+            network->Hidden(terms, network->ConfigInput(OfKernel(graph, configs)));
         scores.push_back(network->Residuals(hidden, terms));
       }
     }
@@ -232,7 +234,8 @@ class TorchNetwork final : public Network {
     KernelTerms terms = network->JoinTerms(kernels);
     const torch::Tensor index = torch::tensor(kernel_of, torch::kInt64);
     for (torch::Tensor& term : terms) term = term.index_select(0, index);
-    const torch::Tensor all = network->Residuals(network->Hidden(terms, torch::cat(rows)), terms);
+    const torch::Tensor all =
+        network->Residuals(network->Hidden(terms, network->ConfigInput(torch::cat(rows))), terms);
     return all.split_with_sizes(sizes);
   }
 

@@ -250,8 +250,8 @@ KernelTerms RankNetworkImpl::JoinTerms(const torch::Tensor& kernels) {
   return terms;
 }
 
-torch::Tensor RankNetworkImpl::Hidden(const KernelTerms& terms, const torch::Tensor& configs) {
-  torch::Tensor hidden = torch::relu(terms[0] + join_config_[0](ConfigInput(configs)));
+torch::Tensor RankNetworkImpl::Hidden(const KernelTerms& terms, const torch::Tensor& input) {
+  torch::Tensor hidden = torch::relu(terms[0] + join_config_[0](input));
   if (options_.config_attention) {
     const torch::Tensor sequence = hidden.unsqueeze(1);  // [configs, 1, hidden]
     hidden = hidden + std::get<0>(config_attention_(sequence, sequence, sequence)).squeeze(1);

@@ -48,10 +48,14 @@ class RankNetworkImpl : public torch::nn::Module {
   // What the join needs of the embeddings [kernels, kernel_embedding].
   KernelTerms JoinTerms(const torch::Tensor& kernels);
 
+  // What the join needs of configurations [configs, config_features], unscaled: scaled, with their
+  // steps. The same for all members outside of training.
+  torch::Tensor ConfigInput(const torch::Tensor& configs) const;
+
   // The last hidden layer [configs, hidden]. `terms`: of one kernel, or a row for each
-  // configuration; `configs`: [configs, config_features], unscaled; all of one kernel if the
-  // network attends across configurations.
-  torch::Tensor Hidden(const KernelTerms& terms, const torch::Tensor& configs);
+  // configuration; `input`: of ConfigInput, all of one kernel if the network attends across
+  // configurations.
+  torch::Tensor Hidden(const KernelTerms& terms, const torch::Tensor& input);
 
   // [configs], of the last hidden layer and the terms it came from.
   torch::Tensor Residuals(const torch::Tensor& hidden, const KernelTerms& terms);
@@ -62,7 +66,6 @@ class RankNetworkImpl : public torch::nn::Module {
   torch::Tensor Reduce(const torch::Tensor& nodes, const GraphBatch& batch);
   torch::Tensor Padded(const torch::Tensor& nodes, const GraphBatch& batch, torch::Tensor* mask);
   torch::Tensor Scaled(const torch::Tensor& rows, const std::string& name) const;
-  torch::Tensor ConfigInput(const torch::Tensor& configs) const;
   torch::Tensor Drop(const torch::Tensor& rows) const;
 
   NetworkOptions options_;
