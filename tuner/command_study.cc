@@ -80,11 +80,8 @@ void AddStudyOptions(CLI::App& command, StudyCommandOptions& options) {
   command.add_flag("--transfer", options.transfer,
                    "Train on the recordings of one device, judge on another");
   command.add_flag("--curve", options.curve, "Train on a quarter, a half and all of the kernels");
-  command
-      .add_option("--curve-configs", options.curve_configs,
-                  "The same by configurations: so many, the same share of each kernel; and all")
-      ->delimiter(',')
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
+  AddNumbers(command, "--curve-configs", options.curve_configs, {1, int64_t{1} << 30},
+             "The same by configurations: so many, the same share of each kernel; and all");
   command.add_flag("--ablation", options.ablation, "Change the parts of the method one by one");
   command.add_option("--families", options.families,
                      R"(Families for --unseen, a JSON file: {"attention": ["t5", "bert"], ...})");

@@ -80,6 +80,11 @@ CLI::Option* AddNumber(CLI::App& command, const std::string& name, std::optional
   return Add(command, name, value, range, help);
 }
 
+CLI::Option* AddNumbers(CLI::App& command, const std::string& name, std::vector<int64_t>& values,
+                        NumberRange<int64_t> range, const std::string& help) {
+  return Add(command, name, values, range, help)->delimiter(',');
+}
+
 absl::Status CheckNumber(absl::string_view name, int64_t value, NumberRange<int64_t> range) {
   return Check(name, value, range);
 }

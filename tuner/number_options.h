@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -53,6 +54,9 @@ CLI::Option* AddNumber(CLI::App& command, const std::string& name, std::optional
                        NumberRange<int64_t> range, const std::string& help);
 CLI::Option* AddNumber(CLI::App& command, const std::string& name, std::optional<double>& value,
                        NumberRange<double> range, const std::string& help);
+// The same of a list, separated by commas.
+CLI::Option* AddNumbers(CLI::App& command, const std::string& name, std::vector<int64_t>& values,
+                        NumberRange<int64_t> range, const std::string& help);
 
 // The same check for a number that comes from elsewhere (a stored run). InvalidArgument names
 // `name`, the range and the value.
