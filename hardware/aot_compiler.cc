@@ -28,6 +28,13 @@ const char* VmemPlacementOption(absl::string_view topology) {
   return nullptr;
 }
 
+// The compiler ends itself where it cannot write its schedules: not the candidate's fault.
+bool DiskIsFull(const Failure& failure) {
+  return failure.kind == FailureKind::kCrash &&
+         (absl::StrContains(failure.message, "No space left on device") ||
+          absl::StrContains(failure.message, "Disk quota exceeded"));
+}
+
 std::string CompileOptionsFor(const PjrtProgram& program, absl::string_view topology) {
   const char* placement = program.memory_assigned ? VmemPlacementOption(topology) : nullptr;
   if (placement == nullptr) return SingleDeviceCompileOptions();
@@ -128,7 +135,13 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(
   compile.set_serialize(serialize);
   std::variant<std::string, Failure> answer =
       worker_->Call(request.SerializeAsString(), timeout.value_or(options_.timeout));
-  if (Failure* failure = std::get_if<Failure>(&answer)) return std::move(*failure);
+  if (Failure* failure = std::get_if<Failure>(&answer)) {
+    if (DiskIsFull(*failure)) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the compiler cannot write to ", scratch_->work(), ": ", failure->message));
+    }
+    return std::move(*failure);
+  }
 
   proto::WorkerReply reply;
   if (!reply.ParseFromString(std::get<std::string>(answer))) {

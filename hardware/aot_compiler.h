@@ -76,7 +76,8 @@ class AotCompiler {
   static absl::StatusOr<std::unique_ptr<AotCompiler>> Create(const AotCompilerOptions& options);
 
   // Compiles a program, or says why there is no result: kCompileError, kCrash, kOutOfMemory or
-  // kTimeout. A non-OK status means that workers cannot be started at all. With `serialize` the
+  // kTimeout. A non-OK status means that workers cannot be started at all, or, ResourceExhausted,
+  // that the disk is full where they write. With `serialize` the
   // executable comes along; with `timeout` that holds instead of the options'.
   absl::StatusOr<std::variant<AotProgram, Failure>> Compile(
       const PjrtProgram& program, bool serialize = false,

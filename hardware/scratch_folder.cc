@@ -108,7 +108,10 @@ absl::Status CannotMake(const fs::path& folder, int error) {
 absl::StatusOr<std::unique_ptr<ScratchFolder>> ScratchFolder::Create(absl::string_view purpose) {
   std::error_code no_folder;
   const fs::path parent = fs::temp_directory_path(no_folder);
-  if (no_folder) return CannotMake(std::string(kPrefix), no_folder.value());
+  if (no_folder) {
+    const char* wanted = std::getenv("TMPDIR");
+    return CannotMake(wanted == nullptr ? "/tmp" : wanted, no_folder.value());
+  }
   RemoveDeadFolders(parent);
   for (int i = 0; i < kTries; ++i) {
     std::string path = parent / absl::StrCat(kPrefix, purpose, "-XXXXXX");

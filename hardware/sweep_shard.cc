@@ -36,6 +36,11 @@ absl::StatusOr<Recording> OpenRecording(const std::string& path, const Capabilit
                          .source = capabilities.time_source};
   if (access(path.c_str(), F_OK) != 0) return Recording(std::move(origin));
   absl::StatusOr<Recording> recording = Recording::Load(path);
+  if (absl::IsInvalidArgument(recording.status())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " is there, is no whole recording, and is not written over: ",
+                     std::string(recording.status().message())));
+  }
   if (!recording.ok()) return recording;
   const RecordingOrigin& theirs = recording->origin();
   if (theirs.device == origin.device && theirs.backend == origin.backend &&

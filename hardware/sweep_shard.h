@@ -24,7 +24,8 @@ class SweepShard {
  public:
   // Makes the journal, and so finds out whether the folder can be written to; reads the recording
   // if there is one. FailedPrecondition if another process has it, or if it was recorded with
-  // another device, backend or compiler; the errors of RecordJournal::Open and Recording::Load.
+  // another device, backend or compiler; InvalidArgument if something else is there; the errors of
+  // RecordJournal::Open and Recording::Load.
   static absl::StatusOr<std::unique_ptr<SweepShard>> Open(const std::string& path,
                                                           const Capabilities& capabilities);
   // Removes the journal if all of it is in the file.

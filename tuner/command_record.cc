@@ -138,6 +138,12 @@ void ShowCoverage(const std::string& path, const SweepCoverage& coverage, bool m
   }
 }
 
+// With the exit code of an --out that is something else, where it is.
+absl::Status OutStatus(const absl::Status& status) {
+  const bool input = absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status);
+  return WithExitCode(input ? kExitBadInput : kExitBroken, status);
+}
+
 absl::Status RecordProgram(const std::string& path, const std::string& shard_path,
                            const RecordOptions& options, AotBackend& backend,
                            CommandContext& context) {
@@ -146,7 +152,7 @@ absl::Status RecordProgram(const std::string& path, const std::string& shard_pat
   // Before anything is compiled: it may be that nothing can be written there.
   absl::StatusOr<std::unique_ptr<SweepShard>> shard =
       SweepShard::Open(shard_path, backend.capabilities());
-  if (!shard.ok()) return shard.status();
+  if (!shard.ok()) return OutStatus(shard.status());
   absl::StatusOr<AotDefault> found = FindKernels(backend, *program);
   if (!found.ok()) return found.status();
   SweepDisplay display(context, backend.capabilities(), options.quiet);
@@ -187,13 +193,15 @@ absl::Status RecordFusion(const RecordOptions& options, CommandContext& context)
   return RecordFusionSweep(fusion, context);
 }
 
-// Of several programs the recording is written at the end only: it must not turn out then that
-// something else is there.
-absl::Status CheckJoined(const RecordOptions& options) {
-  if (options.programs.size() == 1 || access(options.out.c_str(), F_OK) != 0) {
-    return absl::OkStatus();
+// Of several programs the later ones are read, and the recording is written, after hours: what is
+// wrong with them is found out before.
+absl::Status CheckSeveral(const RecordOptions& options) {
+  if (options.programs.size() == 1) return absl::OkStatus();
+  for (const std::string& path : options.programs) {
+    if (absl::Status status = LoadProgram(path).status(); !status.ok()) return status;
   }
-  return WithExitCode(kExitBroken, Recording::Load(options.out).status());
+  if (access(options.out.c_str(), F_OK) != 0) return absl::OkStatus();
+  return OutStatus(Recording::Load(options.out).status());
 }
 
 absl::Status Record(const RecordOptions& options, CommandContext& context) {
@@ -202,6 +210,7 @@ absl::Status Record(const RecordOptions& options, CommandContext& context) {
                         absl::InvalidArgumentError(absl::StrCat("--backend takes aot here; got \"",
                                                                 options.backend, "\"")));
   }
+  if (absl::Status status = CheckSeveral(options); !status.ok()) return status;
   AotBackendOptions aot;
   aot.target = options.target;
   aot.timeout = absl::Seconds(options.timeout_seconds);
@@ -212,7 +221,6 @@ absl::Status Record(const RecordOptions& options, CommandContext& context) {
     const bool use = absl::IsInvalidArgument(backend.status());
     return WithExitCode(use ? kExitWrongUse : kExitBroken, backend.status());
   }
-  if (absl::Status status = CheckJoined(options); !status.ok()) return status;
   std::vector<std::string> shards;
   for (size_t i = 0; i < options.programs.size(); ++i) {
     const bool single = options.programs.size() == 1;

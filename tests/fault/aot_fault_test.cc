@@ -70,6 +70,17 @@ TEST_F(AotFaultTest, EveryFaultIsTyped) {
   EXPECT_TRUE(absl::StrContains(crash.failure().message, "the window fits"));
 }
 
+// Regression: candidates of a run whose disk was full were recorded as crashes of the compiler.
+TEST_F(AotFaultTest, AFullDiskIsNotTheCandidatesFault) {
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = Backend();
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  const Kernel kernel = NamedKernel("fault-disk");
+  const absl::Status status = (*backend)->Measure({Candidate{&kernel, FullTile()}}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "No space left on device")) << status;
+  EXPECT_TRUE(MeasureNamed(**backend, "fine").ok());
+}
+
 TEST_F(AotFaultTest, AConfigurationThatIsNoTileIsNotMeasured) {
   absl::StatusOr<std::unique_ptr<AotBackend>> backend = Backend();
   ASSERT_TRUE(backend.ok()) << backend.status();

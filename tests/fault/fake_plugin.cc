@@ -138,6 +138,10 @@ PJRT_Error* CompileProgram(const PJRT_Program& source, std::string* compiled) {
     std::fputs("Check failed: the window fits\n", stderr);
     std::raise(SIGILL);
   }
+  if (asked("fault-disk")) {
+    std::fputs("Check failed: the schedule is written: No space left on device\n", stderr);
+    std::abort();
+  }
   if (asked("fault-exit")) _exit(3);
   if (asked("fault-orphan") && fork() == 0) {
     for (;;) pause();

@@ -154,6 +154,7 @@ TEST_F(ScratchFolderTest, AnErrorNamesTheVariable) {
   const absl::Status status = ScratchFolder::Create("test").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << status;
   EXPECT_TRUE(absl::StrContains(status.message(), "TMPDIR")) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), parent_ + "/nowhere")) << status;
 }
 
 }  // namespace

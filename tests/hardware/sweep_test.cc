@@ -196,6 +196,16 @@ TEST_F(SweepTest, RecordingsThatSayLessOfTheirCompilerGoOn) {
   EXPECT_EQ(Sweep(backend).code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(SweepTest, AnotherFileIsNotWrittenOver) {
+  std::ofstream(Path("a.rec")) << "HloModule precious";
+  NotingBackend backend(Path("notes"));
+  const absl::Status status = Sweep(backend);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "is not written over")) << status;
+  EXPECT_EQ(backend.asked, 0);
+  EXPECT_FALSE(std::filesystem::exists(Path("a.rec.journal")));
+}
+
 TEST_F(SweepTest, AFileHasOneSweepAtATime) {
   NotingBackend backend(Path("notes"));
   const auto shard = SweepShard::Open(Path("a.rec"), backend.capabilities());
