@@ -105,6 +105,7 @@ void WaitUntil(Condition condition) {
 class FaultTest : public testing::Test {
  protected:
   void SetUp() override {
+    if (const char* before = std::getenv("TMPDIR")) before_ = before;
     folder_ = absl::StrCat(testing::TempDir(), "/fault-", getpid());
     std::filesystem::create_directories(folder_);
     setenv("TMPDIR", folder_.c_str(), 1);
@@ -116,10 +117,13 @@ class FaultTest : public testing::Test {
     EXPECT_EQ(ChildrenOf(getpid()), 0);
     EXPECT_EQ(ProcessesWithPlugin(), 0);
     std::filesystem::remove_all(folder_);
+    // testing::TempDir() follows it.
+    before_.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", before_.c_str(), 1);
     unsetenv("FAKE_PJRT_API");
     unsetenv("FAKE_PJRT_PROFILER");
   }
 
+  std::string before_;  // TMPDIR outside of the test
   std::string folder_;
 };
 
