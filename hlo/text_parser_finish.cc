@@ -297,6 +297,11 @@ bool TextParser::FinishScan(Pending* p) {
     return Fail(p->attributes_offset, absl::StrCat("num_carries is ", carries,
                                                    ", but the scan has ", operands, " operands"));
   }
+  const size_t parameters = p->computations[0]->parameters().size();
+  if (p->operands.size() != parameters) {
+    return Fail(p->offset, absl::StrCat("the computation of the scan takes ", parameters,
+                                        " parameters, but the scan has ", operands, " operands"));
+  }
   if (!p->seen.Has(Attribute::kIsAssociative)) {
     attributes->set_is_associative(proto::TRI_STATE_FALSE);
   }

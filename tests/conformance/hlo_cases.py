@@ -483,6 +483,7 @@ REJECTED = [
     "f32[2] negate(f32[2] a), sharding={devices=[2,2]<=[2,2]}", "f32[2] negate(f32[2] a), sharding={devices=[2,2]<=[4]T(0)}", "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2], [{\"b\"}]}", "f32[2] negate(f32[2] a), sharding={{}}",
     "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2], device_ids=([]), [{}]}", "f32[2] negate(f32[2] a), sharding={maximal_mesh[device_id=3], manual={}}",
     "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2], manual, unreduced={}}", "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2] device_ids=(1,0), replicated}",
+    "(f32[4], f32[]) scan(f32[4] a), dimensions={0}, num_carries=1, to_apply={ x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = (f32[],f32[]) tuple(x,y) }",
     "f32[2] negate(f32[2] a), sharding={mesh[], device_ids=(0), replicated}", "(f32[2]{0:#(u8)}, s32[]) parameter(0)", "f32[4] concatenate(f32[2] a, f32[2] b), dimensions={0,0}",
     "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2]}", "f32[2] negate(f32[2] a), sharding={mesh[\"a\"=2],}", "f32[2] negate(f32[2] a), sharding={mesh[]}", "f32[2] negate(f32[2] a), sharding={maximal_mesh[device_id=3], replicated}",
     "HloModule m\nf { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\nENTRY e { a = f32[4] parameter(0) t = token[] after-all() i = s32[] parameter(1) c = (f32[4], f32[4], u32[]) copy-start(a) ROOT r = outfeed(a, t) }",

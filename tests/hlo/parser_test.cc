@@ -218,6 +218,10 @@ const Rejection kRejections[] = {
     {InEntry("b = f32[2,3] negate(a), sharding={devices=[2]<=[2] devices=[2]<=[2]}"),
      "4:65: this sharding has a range already"},
     // And this it refuses.
+    {InEntry("b = (f32[2,3], f32[3]) scan(a), dimensions={0}, num_carries=1, to_apply={ "
+             "x = f32[3] parameter(0) y = f32[3] parameter(1) ROOT t = (f32[3], f32[3]) tuple(x, "
+             "y) }"),
+     "4:26: the computation of the scan takes 2 parameters, but the scan has 1 operands"},
     {InEntry("b = (f32[2]{0:#(u8)}, s32[]) custom-call(a), custom_call_target=\"t\""),
      "4:7: an array with index types is no part of a tuple"},
     {InEntry("b = f32[4] concatenate(a, a), dimensions={0,0}"),
