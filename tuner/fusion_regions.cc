@@ -1,11 +1,11 @@
 #include "tuner/fusion_regions.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace autotune {
@@ -13,8 +13,6 @@ namespace {
 
 // Kernels belong together where what they share is this much of the smaller one.
 constexpr double kSameRegion = 0.5;
-// Changes where nothing was cut that are smaller than this share of the program do not matter.
-constexpr double kNegligible = 1e-4;
 
 class DisjointSets {
  public:
@@ -108,23 +106,40 @@ void JoinCut(const FusionEdge& edge, size_t cut, const std::vector<Difference>& 
   }
 }
 
-// Makes one effect of all that changed anything, with `stray` added.
-void JoinChanged(double stray, std::vector<FusionEffect>* effects) {
-  FusionEffect changed{{}, stray};
-  std::vector<FusionEffect> rest;
-  const bool any = std::any_of(effects->begin(), effects->end(),
-                               [](const FusionEffect& effect) { return effect.seconds != 0; });
-  for (FusionEffect& effect : *effects) {
-    if (any && effect.seconds == 0) {
-      rest.push_back(std::move(effect));
-      continue;
+// A part of the program that changed.
+struct Region {
+  FusionEffect effect;
+  std::set<int32_t> nodes;
+};
+
+// How much passes between two regions: the weights of values of one that are operands in the other.
+double Passes(const FusionGraph& graph, const std::vector<double>& weights,
+              const std::set<int32_t>& from, const std::set<int32_t>& to) {
+  double weight = 0;
+  for (int32_t node : to) {
+    if (node >= graph.node_count()) continue;
+    for (int32_t operand : graph.Operands(node)) {
+      if (from.contains(operand)) weight += weights[static_cast<size_t>(operand)];
     }
-    changed.seconds += effect.seconds;
-    changed.cuts.insert(changed.cuts.end(), effect.cuts.begin(), effect.cuts.end());
   }
-  std::sort(changed.cuts.begin(), changed.cuts.end());
-  rest.push_back(std::move(changed));
-  *effects = std::move(rest);
+  return weight;
+}
+
+// Where nothing was cut, another layout or place of a value of a neighbour is what changed it: the
+// region counts for the one with cuts that most passes to or from; with no neighbour for none,
+// unless there is but one.
+void CountStray(const FusionGraph& graph, const std::vector<double>& weights, const Region& stray,
+                std::vector<Region>* cut) {
+  Region* nearest = cut->size() == 1 ? &cut->front() : nullptr;
+  double most = 0;
+  for (Region& region : *cut) {
+    const double weight = Passes(graph, weights, region.nodes, stray.nodes) +
+                          Passes(graph, weights, stray.nodes, region.nodes);
+    if (weight <= most) continue;
+    most = weight;
+    nearest = &region;
+  }
+  if (nearest != nullptr) nearest->effect.seconds += stray.effect.seconds;
 }
 
 }  // namespace
@@ -141,24 +156,22 @@ std::vector<FusionEffect> EffectsOf(const FusionGraph& graph, const FusionRecord
     JoinCut(graph.edges()[static_cast<size_t>(cuts[i])], differences.size() + i, differences,
             &sets);
   }
-  std::map<size_t, FusionEffect> regions;
+  std::map<size_t, Region> regions;
   for (size_t i = 0; i < differences.size(); ++i) {
-    regions[sets.Find(i)].seconds += differences[i].seconds;
+    Region& region = regions[sets.Find(i)];
+    region.effect.seconds += differences[i].seconds;
+    region.nodes.insert(differences[i].nodes->begin(), differences[i].nodes->end());
   }
   for (size_t i = 0; i < cuts.size(); ++i) {
-    regions[sets.Find(differences.size() + i)].cuts.push_back(cuts[i]);
+    regions[sets.Find(differences.size() + i)].effect.cuts.push_back(cuts[i]);
   }
+  std::vector<Region> cut, strays;
+  for (auto& [root, region] : regions) {
+    (region.effect.cuts.empty() ? strays : cut).push_back(std::move(region));
+  }
+  for (const Region& stray : strays) CountStray(graph, weights, stray, &cut);
   std::vector<FusionEffect> effects;
-  double stray = 0, strays = 0;
-  for (auto& [root, effect] : regions) {
-    if (effect.cuts.empty()) {
-      stray += effect.seconds;
-      strays += std::abs(effect.seconds);
-    } else {
-      effects.push_back(std::move(effect));
-    }
-  }
-  if (strays > kNegligible * base.total.schedule) JoinChanged(stray, &effects);
+  for (Region& region : cut) effects.push_back(std::move(region.effect));
   return effects;
 }
 

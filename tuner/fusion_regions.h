@@ -13,7 +13,7 @@ namespace autotune {
 // and the default has not, and the other way round, fall into regions that share operations; the
 // cuts of a region are what changed its time. So a compilation with cuts in ten kernels tells ten
 // effects. Cuts that changed nothing have the effect 0. What changed where nothing was cut counts
-// for all that changed, together. The effects' sum is the change of the whole program.
+// for the cuts whose region it exchanges most with, or for none.
 //
 // `weights`: of each node, positive (OverlapWeights). REQUIRES: both entries are of `recording` and
 // compiled.

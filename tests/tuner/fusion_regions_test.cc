@@ -36,13 +36,15 @@ FusionCompilation Compiled(const std::vector<std::pair<std::vector<int32_t>, dou
 }
 
 // By their first cut.
-std::vector<FusionEffect> Effects(const FusionDecision& decision,
-                                  const FusionCompilation& compiled) {
+std::vector<FusionEffect> Effects(
+    const FusionDecision& decision, const FusionCompilation& compiled,
+    const FusionCompilation& base = Compiled({{{1, 2}, 10}, {{3, 4, 5}, 20}}),
+    const std::vector<double>& weights = std::vector<double>(6, 1.0)) {
   const FusionGraph graph = Graph();
+  EXPECT_EQ(graph.node_count(), 6);
   FusionRecording recording({"chain", FusionFingerprint(graph), 4, "tpu-v3", ""});
-  recording.Add({}, Compiled({{{1, 2}, 10}, {{3, 4, 5}, 20}}));
+  recording.Add({}, base);
   recording.Add(decision, compiled);
-  const std::vector<double> weights(static_cast<size_t>(graph.node_count()), 1.0);
   std::vector<FusionEffect> effects =
       EffectsOf(graph, recording, weights, recording.entries()[0], recording.entries()[1]);
   std::sort(effects.begin(), effects.end(), [](const FusionEffect& a, const FusionEffect& b) {
@@ -82,12 +84,18 @@ TEST(FusionRegionsTest, WhatChangesNothingHasNoEffect) {
 }
 
 // Another layout of a value changes a kernel in which nothing is cut.
-TEST(FusionRegionsTest, ChangesElsewhereCountForTheCutsThatChangedAnything) {
-  const std::vector<FusionEffect> effects =
+TEST(FusionRegionsTest, ChangesElsewhereCountForTheCutsNextToThem) {
+  const std::vector<FusionEffect> one =
       Effects({{0}}, Compiled({{{1}, 2}, {{2}, 3}, {{3, 4, 5}, 24}}));
-  ASSERT_EQ(effects.size(), 1);
-  EXPECT_EQ(effects[0].cuts, (std::vector<int64_t>{0}));
-  EXPECT_NEAR(effects[0].seconds, -1 * kUs, 1e-12);
+  ASSERT_EQ(one.size(), 1);
+  EXPECT_NEAR(one[0].seconds, -1 * kUs, 1e-12);
+  // Three kernels by default; the one in the middle reads the first.
+  const std::vector<FusionEffect> two =
+      Effects({{0, 3}}, Compiled({{{1}, 2}, {{2}, 3}, {{3}, 6}, {{4}, 7}, {{5}, 5}}),
+              Compiled({{{1, 2}, 10}, {{3}, 5}, {{4, 5}, 20}}), {1, 1, 3, 1, 1, 1});
+  ASSERT_EQ(two.size(), 2);
+  EXPECT_NEAR(two[0].seconds, -4 * kUs, 1e-12);
+  EXPECT_NEAR(two[1].seconds, -8 * kUs, 1e-12);
 }
 
 }  // namespace
