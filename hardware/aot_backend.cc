@@ -286,10 +286,6 @@ absl::StatusOr<std::string> AotBackend::CompileToExecutable(const HloModule& pro
   return std::move(std::get<AotProgram>(*result).executable);
 }
 
-absl::StatusOr<AotDefault> AotBackend::CompileStableHlo(const std::string& code) {
-  return CompileAndExtract(PjrtProgram{code, "mlir"}, nullptr);
-}
-
 AotTimes AotBackend::times() const {
   absl::MutexLock lock(&mutex_);
   return times_;

@@ -78,8 +78,6 @@ class AotBackend : public MeasurementBackend {
   // Compiles a program as it is, before optimisation or not, and finds its kernels and where they
   // come from. Elided constants count as zeros. The compiler's complaint if it does not compile.
   absl::StatusOr<AotDefault> CompileProgram(const HloModule& program);
-  // The same for StableHLO text or bytecode.
-  absl::StatusOr<AotDefault> CompileStableHlo(const std::string& code);
 
   // The compiled program in the compiler's own form, for loading it on a device of the generation.
   absl::StatusOr<std::string> CompileToExecutable(const HloModule& program);

@@ -1,7 +1,6 @@
 #include "hlo/literal.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "hlo/float_format.h"
@@ -109,27 +108,6 @@ void DataToProto(ElementType type, absl::string_view data, proto::LiteralProto* 
 bool Literal::HasElided() const {
   return elided || std::any_of(elements.begin(), elements.end(),
                                [](const Literal* element) { return element->HasElided(); });
-}
-
-double Literal::AsDouble(int64_t i) const {
-  const ElementType type = shape->element_type();
-  switch (type) {
-    case proto::F32:
-      return Load<float>(data, i);
-    case proto::F64:
-      return Load<double>(data, i);
-    case proto::C64:
-      return Load<float>(data, 2 * i);
-    case proto::C128:
-      return Load<double>(data, 2 * i);
-    case proto::U64:
-      return static_cast<double>(Load<uint64_t>(data, i));
-    default:
-      break;
-  }
-  if (!IsFloating(type)) return static_cast<double>(AsInt64(i));
-  const uint32_t bits = ByteWidth(type) == 2 ? Load<uint16_t>(data, i) : Load<uint8_t>(data, i);
-  return DecodeFloat(*FloatFormatOf(type), bits);
 }
 
 int64_t Literal::AsInt64(int64_t i) const {

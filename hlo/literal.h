@@ -32,10 +32,8 @@ struct Literal {
   // True if this literal or a part of it is elided.
   bool HasElided() const;
 
-  // Element `i` in layout order as a double (real part of a complex number, 0 or 1 for pred).
+  // Element `i` in layout order, of an integral type or pred (u64 wraps around).
   // REQUIRES: an array with data, 0 <= i < ElementsIn.
-  double AsDouble(int64_t i) const;
-  // The same for integral types and pred, exact (u64 wraps around).
   int64_t AsInt64(int64_t i) const;
 };
 
