@@ -8,10 +8,12 @@ import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 BINARY = pathlib.Path(sys.argv.pop(1)).resolve()
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -30,6 +32,30 @@ def run(*arguments, **environment):
   env.update(environment)
   return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, env=env,
                         check=False)
+
+
+def write_npz(path, arrays):
+  """As numpy.savez: `arrays` are (name, type, shape, values), with types of the struct module."""
+  path.parent.mkdir(parents=True, exist_ok=True)
+  with zipfile.ZipFile(path, "w") as file:
+    for name, kind, shape, values in arrays:
+      header = str({"descr": {"i": "<i4", "f": "<f4"}[kind], "fortran_order": False, "shape": shape})
+      header = header.ljust(117) + "\n"
+      data = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+      file.writestr(name + ".npy", data + struct.pack(f"<{len(values)}{kind}", *values))
+
+
+def write_layouts(path, seed):
+  """A program of TpuGraphs' layout collection: two of three nodes with eight layouts."""
+  layouts = [(seed + 3 * i) % 7 - 1 for i in range(8 * 2 * 18)]
+  times = [1000 + 100 * layouts[36 * c] + layouts[36 * c + 18] for c in range(8)]
+  write_npz(path, [("node_feat", "f", (3, 140), [i % 5 for i in range(420)]),
+                   ("node_opcode", "i", (3,), [63, 2, 3]),
+                   ("edge_index", "i", (2, 2), [1, 0, 2, 1]),
+                   ("node_config_ids", "i", (2,), [1, 2]),
+                   ("node_config_feat", "f", (8, 2, 18), layouts),
+                   ("config_runtime", "i", (8,), times),
+                   ("node_splits", "i", (1, 2), [0, 3])])
 
 
 class LearnedTest(unittest.TestCase):
@@ -106,6 +132,27 @@ class LearnedTest(unittest.TestCase):
     tuned = run("tune", RECORDING, "--budget", 12, "--model", self.model, "--out",
                 self.directory / "run", "--json", "--quiet")
     self.assertEqual(tuned.returncode, 0, tuned.stderr)
+
+  def test_layouts_of_tpu_graphs(self):
+    data, model = self.directory / "layouts", self.directory / "layout_model"
+    for number in range(4):
+      write_layouts(data / ("test" if number == 3 else "train") / f"bert{number}.npz", number)
+    config = self.directory / "config.json"
+    common = ("--data", data, "--config", config, "--out", model)
+    trained = run("train", *common, "--task", "layout")
+    self.assertEqual(trained.returncode, 0, trained.stderr)
+    self.assertIn("training on 3 kernels with 24 configurations", trained.stderr)
+    self.assertIn("test, learned", trained.stdout)
+    self.assertNotIn("analytical", trained.stdout)
+    judged = json.loads(run("evaluate", "--model", model, "--data", data, "--json").stdout)
+    self.assertEqual(judged["evaluations"][0]["learned"]["configs"], 8)
+    # A model of other features than the data have is refused, as is the wrong task.
+    for arguments in (("evaluate", "--model", model, "--data", RECORDING),
+                      ("train", *common),
+                      ("train", "--data", RECORDING, "--out", model, "--task", "layout")):
+      refused = run(*arguments)
+      self.assertEqual(refused.returncode, 3, arguments)
+      self.assertIn("layout", refused.stderr)
 
   def test_shipped_weights_order_hardware_kernels_no_worse_than_the_formula(self):
     result = run("compare", RECORDING, "--methods",
