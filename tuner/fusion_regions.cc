@@ -171,6 +171,7 @@ std::vector<FusionEffect> EffectsOf(const FusionGraph& graph, const FusionRecord
   }
   for (const Region& stray : strays) CountStray(graph, weights, stray, &cut);
   std::vector<FusionEffect> effects;
+  effects.reserve(cut.size());
   for (Region& region : cut) effects.push_back(std::move(region.effect));
   return effects;
 }
