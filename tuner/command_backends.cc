@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "hardware/device_spec.h"
 #include "nlohmann/json.hpp"
 #include "tuner/backend_probe.h"
 #include "tuner/commands.h"
@@ -31,6 +33,9 @@ struct BackendsOptions {
 };
 
 int RunBackends(const BackendsOptions& options, CommandContext& context) {
+  if (absl::Status known = FindDeviceSpec(options.target).status(); !known.ok()) {
+    return context.Fail(kExitWrongUse, absl::StrCat("--target: ", known.message()));
+  }
   const std::vector<BackendState> states =
       ProbeBackends({.target = options.target, .plugin = options.plugin, .check = options.check});
   json list = json::array();

@@ -32,6 +32,7 @@
 #include "tuner/models.h"
 #include "tuner/output_files.h"
 #include "tuner/printable.h"
+#include "tuner/run_lock.h"
 #include "tuner/run_tuning.h"
 
 namespace autotune {
@@ -71,6 +72,7 @@ class FusionCommand {
   const bool model_given_;
   CommandContext& context_;
   std::string out_;
+  RunLock lock_;
   std::optional<Program> program_;
   std::optional<FusionGraph> graph_;
   std::unique_ptr<FusionCompiler> compiler_;
@@ -163,6 +165,9 @@ absl::Status FusionCommand::Prepare() {
   out_ = !options_.out.empty() ? options_.out
                                : NewRunDirectory(options_.program, absl::ToUnixMicros(absl::Now()));
   if (absl::Status status = MakeOutputDirectory(out_); !status.ok()) return status;
+  absl::StatusOr<RunLock> lock = RunLock::Acquire(out_);
+  if (!lock.ok()) return lock.status();
+  lock_ = *std::move(lock);
   std::ostream& stream = options_.json ? context_.err : context_.out;
   if (!options_.quiet) {
     stream << PrintableText(absl::StrCat("autotune: fusion of ", options_.program, " for ",

@@ -1082,6 +1082,9 @@ class BackendsTest(CliTestCase):
     self.assertTrue(all(backend["says"] for backend in document["backends"]))
     self.assertTrue(document["backends"][0]["available"])
 
+  def test_an_unknown_generation_is_named(self):
+    self.assertIn("--target", self.expect(2, "backends", "--target", "v9").stderr)
+
   def test_record_refuses_what_it_cannot_do(self):
     self.assertIn("--backend", self.expect(2, "record", PROGRAM, "--backend", "replay", "--out",
                                            "x.rec").stderr)
