@@ -22,6 +22,7 @@ TEST(FusionCommandTest, OneProcessWritesToAFolder) {
   options.program = path + ".hlo";
   options.recordings = {path + ".jsonl.gz"};
   options.space = "fusion";
+  options.strategy = "model-greedy";
   options.budget = 3;
   options.out = ::testing::TempDir() + "/fusion_command_test_locked";
   std::filesystem::create_directories(options.out);
