@@ -26,6 +26,21 @@ constexpr AttributeSet kCommon = {A::kMetadata,
                                   A::kOrigin,
                                   A::kParameterReplication};
 
+// The numbers of gather and scatter share names, so which of the two is meant is not known where
+// the opcode is not.
+constexpr AttributeSet kIndexNumbers = {A::kOffsetDims,
+                                        A::kCollapsedSliceDims,
+                                        A::kStartIndexMap,
+                                        A::kIndexVectorDim,
+                                        A::kSliceSizes,
+                                        A::kOperandBatchingDims,
+                                        A::kStartIndicesBatchingDims,
+                                        A::kUpdateWindowDims,
+                                        A::kInsertedWindowDims,
+                                        A::kScatterDimsToOperandDims,
+                                        A::kInputBatchingDims,
+                                        A::kScatterIndicesBatchingDims};
+
 struct RuleRow {
   std::vector<HloOpcode> opcodes;
   AttributeSet required;
@@ -144,8 +159,11 @@ std::vector<OpcodeRule> MakeRules() {
       rule.allowed.InsertAll(row.optional);
     }
   }
-  // An opcode of a newer XLA may have any attribute.
-  for (int i = 0; i < kAttributeCount; ++i) rules.back().allowed.Insert(static_cast<Attribute>(i));
+  // An opcode of a newer XLA may have any attribute; what is not listed here is kept verbatim.
+  for (int i = 0; i < kAttributeCount; ++i) {
+    const auto attribute = static_cast<Attribute>(i);
+    if (!kIndexNumbers.Has(attribute)) rules.back().allowed.Insert(attribute);
+  }
   return rules;
 }
 

@@ -132,6 +132,19 @@ ENTRY %e (a: f32[2]) -> f32[2] {
   EXPECT_EQ(PrintHlo(**again), printed);
 }
 
+// Gather and scatter both have an index_vector_dim: that of an unknown opcode is of neither.
+TEST(ParserTest, IndexNumbersOfUnknownOpcodesAreKept) {
+  const auto module = ParseHloText(
+      "f32[4] new-scatter(f32[4] a), inserted_window_dims={0}, index_vector_dim=1, slice_sizes={2}",
+      {.keep_unknown = true});
+  ASSERT_TRUE(module.ok()) << module.status();
+  const std::string printed = PrintHlo(**module);
+  EXPECT_THAT(printed, HasSubstr("inserted_window_dims={0}, index_vector_dim=1, slice_sizes={2}"));
+  const auto again = ParseHloText(printed, {.keep_unknown = true});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(PrintHlo(**again), printed);
+}
+
 struct Rejection {
   std::string text;
   // "LINE:COLUMN: message", or a part of it.
