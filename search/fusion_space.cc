@@ -99,6 +99,16 @@ class Components {
 
 }  // namespace
 
+FusionDecision FlipEdge(FusionDecision decision, int64_t edge) {
+  const auto place = std::lower_bound(decision.cuts.begin(), decision.cuts.end(), edge);
+  if (place != decision.cuts.end() && *place == edge) {
+    decision.cuts.erase(place);
+  } else {
+    decision.cuts.insert(place, edge);
+  }
+  return decision;
+}
+
 FusionSpace::FusionSpace(const FusionGraph* graph) : FusionSpace(graph, AllEdges(*graph)) {}
 
 FusionSpace::FusionSpace(const FusionGraph* graph, std::vector<int64_t> edges)

@@ -7,10 +7,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "hlo/fusion_decision.h"
 #include "hlo/fusion_graph.h"
 #include "search/search_space.h"
 
 namespace autotune {
+
+// The cuts with one edge cut that was not, or the other way round.
+FusionDecision FlipEdge(FusionDecision decision, int64_t edge);
 
 // The fusion configurations of a program: every subset of some of its fusible edges, cut. All are
 // legal, because a cut only forbids. Enumerated by the number of cuts, fewest first, so that the

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "search/fusion_overlap_model.h"
+#include "search/fusion_space.h"
 #include "tuner/fusion_regions.h"
 
 namespace autotune {
@@ -85,18 +86,6 @@ FusionEffects PriorEffects(const FusionGraph& graph, const FusionRecording& reco
   return FusionEffects(std::move(priors), noise);
 }
 
-// The cuts with one edge cut that was not, or the other way round.
-FusionDecision Flipped(const FusionDecision& decision, int64_t edge) {
-  FusionDecision flipped = decision;
-  const auto place = std::lower_bound(flipped.cuts.begin(), flipped.cuts.end(), edge);
-  if (place != flipped.cuts.end() && *place == edge) {
-    flipped.cuts.erase(place);
-  } else {
-    flipped.cuts.insert(place, edge);
-  }
-  return flipped;
-}
-
 }  // namespace
 
 FusionEffectSearch::FusionEffectSearch(const FusionGraph* graph, const FusionRecording& recording,
@@ -155,7 +144,7 @@ FusionDecision FusionEffectSearch::Descend() const {
     double best_mean = mean - kNoise * base_seconds_;
     bool found = false;
     for (int64_t edge : edges_) {
-      FusionDecision flipped = Flipped(decision, edge);
+      FusionDecision flipped = FlipEdge(decision, edge);
       const double of_flipped = effects_.Mean(flipped.cuts);
       if (of_flipped >= best_mean) continue;
       best_mean = of_flipped;
@@ -234,7 +223,7 @@ std::optional<FusionDecision> FusionEffectSearch::Explore(const FusionForesight&
     });
     if (!far) continue;
     tried.push_back(edge);
-    decision = Flipped(decision, edge);
+    decision = FlipEdge(decision, edge);
   }
   if (!tried.empty() && !foresight.Foresee(decision).has_value()) return decision;
   return Mutate(foresight);
@@ -246,7 +235,7 @@ std::optional<FusionDecision> FusionEffectSearch::Mutate(const FusionForesight& 
     FusionDecision decision = fastest_cuts_;
     for (int64_t flips = 1 + UniformIndex(rng_, 2); flips > 0; --flips) {
       const auto place = UniformIndex(rng_, static_cast<int64_t>(edges_.size()));
-      decision = Flipped(decision, edges_[static_cast<size_t>(place)]);
+      decision = FlipEdge(decision, edges_[static_cast<size_t>(place)]);
     }
     if (!foresight.Foresee(decision).has_value()) return decision;
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
+#include "search/fusion_space.h"
 #include "tuner/text_table.h"
 
 namespace autotune {
@@ -54,14 +55,7 @@ std::vector<int64_t> InnerEdges(const FusionGraph& graph, const FusionScorer::Gr
 
 // What the model expects of cutting, or joining, one edge more: relative change of the program.
 double EffectOf(const FusionScorer& scorer, const FusionDecision& decision, int64_t edge) {
-  FusionDecision flipped = decision;
-  const auto place = std::lower_bound(flipped.cuts.begin(), flipped.cuts.end(), edge);
-  if (place != flipped.cuts.end() && *place == edge) {
-    flipped.cuts.erase(place);
-  } else {
-    flipped.cuts.insert(place, edge);
-  }
-  const Config configs[] = {Config(decision), Config(std::move(flipped))};
+  const Config configs[] = {Config(decision), Config(FlipEdge(decision, edge))};
   const std::vector<double> scores = scorer.Score(configs);
   return std::exp(scores[1] - scores[0]) - 1;
 }

@@ -19,6 +19,7 @@
 #include "hardware/record_transfer.h"
 #include "hardware/recording.h"
 #include "soci/soci.h"
+#include "tests/hardware/writer_processes.h"
 
 namespace autotune {
 namespace {
@@ -131,26 +132,16 @@ TEST_F(PostgresTest, ImportsARecordingAndLooksItUp) {
 }
 
 TEST_F(PostgresTest, ManyProcessesMakeTheTablesAndWrite) {
-  std::vector<pid_t> children;
   const std::string prefix = NewRunId();
-  for (int writer = 0; writer < 4; ++writer) {
-    const pid_t child = fork();
-    if (child == 0) {
-      auto store = RecordStore::Open(url_);
-      const std::string run = absl::StrCat(prefix, "-", writer);
-      if (!store.ok() || !(*store)->BeginRun({.id = run}).ok()) _exit(1);
-      for (int64_t i = 0; i < 200; i += 2) {
-        if (!(*store)->Append({Record(run, i), Record(run, i + 1)}).ok()) _exit(2);
-      }
-      _exit(0);
+  WriteFromProcesses(4, [&](int writer) {
+    auto store = RecordStore::Open(url_);
+    const std::string run = absl::StrCat(prefix, "-", writer);
+    if (!store.ok() || !(*store)->BeginRun({.id = run}).ok()) return 1;
+    for (int64_t i = 0; i < 200; i += 2) {
+      if (!(*store)->Append({Record(run, i), Record(run, i + 1)}).ok()) return 2;
     }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int exit_status = -1;
-    waitpid(child, &exit_status, 0);
-    EXPECT_EQ(exit_status, 0);
-  }
+    return 0;
+  });
   const auto store = Open();
   ASSERT_NE(store, nullptr);
   for (int writer = 0; writer < 4; ++writer) {

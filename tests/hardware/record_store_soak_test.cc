@@ -1,6 +1,5 @@
 // The bars of the record store: throughput of many writers, and the time of a large look-up.
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hardware/record_store.h"
+#include "tests/hardware/writer_processes.h"
 
 namespace autotune {
 namespace {
@@ -58,25 +58,15 @@ TEST(RecordStoreSoak, EightProcessesWriteTwentyThousandRecordsEach) {
   const std::string folder = FreshStore("store_writers");
   const std::string url = absl::StrCat("sqlite:", folder, "/s.db");
   const Clock::time_point start = Clock::now();
-  std::vector<pid_t> children;
-  for (int writer = 0; writer < kWriters; ++writer) {
-    const pid_t child = fork();
-    if (child == 0) {
-      auto store = RecordStore::Open(url);
-      const std::string run = absl::StrCat("writer ", writer);
-      if (!store.ok() || !(*store)->BeginRun({.id = run}).ok()) _exit(1);
-      for (int64_t first = 0; first < kRecords; first += kBatch) {
-        if (!(*store)->Append(Records(run, first, kBatch)).ok()) _exit(2);
-      }
-      _exit(0);
+  WriteFromProcesses(kWriters, [&](int writer) {
+    auto store = RecordStore::Open(url);
+    const std::string run = absl::StrCat("writer ", writer);
+    if (!store.ok() || !(*store)->BeginRun({.id = run}).ok()) return 1;
+    for (int64_t first = 0; first < kRecords; first += kBatch) {
+      if (!(*store)->Append(Records(run, first, kBatch)).ok()) return 2;
     }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int exit_status = -1;
-    waitpid(child, &exit_status, 0);
-    EXPECT_EQ(exit_status, 0);
-  }
+    return 0;
+  });
   const double rate = kWriters * kRecords / Since(start);
   RecordProperty("records_per_second", absl::StrCat(rate));
   std::printf("%.0f records/s\n", rate);

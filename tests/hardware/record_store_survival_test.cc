@@ -19,6 +19,7 @@
 #include "soci/soci.h"
 #include "soci/sqlite3/soci-sqlite3.h"
 #include "tests/hardware/record_store_fixture.h"
+#include "tests/hardware/writer_processes.h"
 
 namespace autotune {
 namespace {
@@ -188,29 +189,19 @@ TEST_F(RecordStoreSurvivalTest, ManyProcessesWriteAtOnce) {
   constexpr int kWriters = 4;
   constexpr int kBatches = 10;
   constexpr int kBatch = 50;
-  std::vector<pid_t> children;
-  for (int writer = 0; writer < kWriters; ++writer) {
-    const pid_t child = fork();
-    if (child == 0) {
-      auto store = RecordStore::Open(Url());  // all of them also race to make the tables
-      const std::string run = absl::StrCat("writer ", writer);
-      if (!store.ok() || !(*store)->BeginRun(NewRun(run)).ok()) _exit(1);
-      for (int64_t batch = 0; batch < kBatches; ++batch) {
-        std::vector<CandidateRecord> records;
-        for (int64_t i = 0; i < kBatch; ++i) {
-          records.push_back(Candidate(run, batch * kBatch + i, Tile(i + 1), {1e-6}));
-        }
-        if (!(*store)->Append(records).ok()) _exit(2);
+  WriteFromProcesses(kWriters, [&](int writer) {
+    auto store = RecordStore::Open(Url());  // all of them also race to make the tables
+    const std::string run = absl::StrCat("writer ", writer);
+    if (!store.ok() || !(*store)->BeginRun(NewRun(run)).ok()) return 1;
+    for (int64_t batch = 0; batch < kBatches; ++batch) {
+      std::vector<CandidateRecord> records;
+      for (int64_t i = 0; i < kBatch; ++i) {
+        records.push_back(Candidate(run, batch * kBatch + i, Tile(i + 1), {1e-6}));
       }
-      _exit(0);
+      if (!(*store)->Append(records).ok()) return 2;
     }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int exit_status = -1;
-    waitpid(child, &exit_status, 0);
-    EXPECT_EQ(exit_status, 0);
-  }
+    return 0;
+  });
   const auto store = Open();
   EXPECT_EQ(store->Totals()->candidates, kWriters * kBatches * kBatch);
   EXPECT_THAT(*store->Verify(), IsEmpty());
