@@ -109,17 +109,6 @@ std::vector<int64_t> TilePerDimension(const Shape& shape) {
   return tile;
 }
 
-// Input bounds for a copy that the compiler gave some.
-WindowBounds InputBoundsFor(const Kernel& kernel, const TileBounds& bounds) {
-  const HloInstruction& root = kernel.module->entry_computation().root();
-  if (root.opcode() != HloOpcode::kCopy || root.operands().size() != 1) return {};
-  const Shape& operand = root.operand(0).shape();
-  if (!operand.has_layout() || !root.shape().has_layout()) return {};
-  const std::optional<CompilerChoice> own = ParseCompilerChoice(root.backend_config());
-  if (!own.has_value() || own->bounds.input.empty()) return {};
-  return CopyInputBounds(operand, root.shape(), bounds.output);
-}
-
 absl::Status NotFaithful(absl::string_view what) { return absl::FailedPreconditionError(what); }
 
 // The instruction of `compiled` that is the kernel: its root, or the only one between the copies
@@ -172,6 +161,15 @@ WindowBounds CopyInputBounds(const Shape& operand, const Shape& result,
   return input;
 }
 
+WindowBounds InputBoundsFor(const HloInstruction& kernel, const TileBounds& bounds) {
+  if (kernel.opcode() != HloOpcode::kCopy || kernel.operands().size() != 1) return {};
+  const Shape& operand = kernel.operand(0).shape();
+  if (!operand.has_layout() || !kernel.shape().has_layout()) return {};
+  const std::optional<CompilerChoice> own = ParseCompilerChoice(kernel.backend_config());
+  if (!own.has_value() || own->bounds.input.empty()) return {};
+  return CopyInputBounds(operand, kernel.shape(), bounds.output);
+}
+
 std::string WithWindowConfig(absl::string_view original, const TileBounds& bounds,
                              const WindowBounds& input) {
   json config = json::object();
@@ -222,7 +220,7 @@ proto::HloModuleProto KernelProgram(const Kernel& kernel, const TileBounds* boun
     if (bounds == nullptr) {
       root->clear_backend_config();
     } else {
-      const WindowBounds input = InputBoundsFor(kernel, *bounds);
+      const WindowBounds input = InputBoundsFor(kernel.module->entry_computation().root(), *bounds);
       root->set_backend_config(WithWindowConfig(root->backend_config(), *bounds, input));
     }
   }

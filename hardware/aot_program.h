@@ -29,6 +29,10 @@ std::string WithWindowConfig(absl::string_view original, const TileBounds& bound
 // Empty for bounds that are not of the result's rank.
 WindowBounds CopyInputBounds(const Shape& operand, const Shape& result, const WindowBounds& output);
 
+// The input bounds that a kernel of an optimised program needs beside `bounds`: those of
+// CopyInputBounds for a copy that the compiler gave some, else none.
+WindowBounds InputBoundsFor(const HloInstruction& kernel, const TileBounds& bounds);
+
 // The kernel's module as the TPU compiler takes it whole: scheduled, so that the passes over HLO
 // are skipped and the fusion stays as it is; with the layouts and memory spaces of parameters and
 // results pinned by frontend attributes; and with `bounds` on the kernel, or with nothing, for the

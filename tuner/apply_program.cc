@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "hardware/aot_program.h"
+#include "hardware/scheduled_program.h"
 #include "hlo/dot_convolution.h"
 #include "hlo/fusion_apply.h"
 #include "hlo/fusion_graph.h"
@@ -19,36 +20,28 @@
 namespace autotune {
 namespace {
 
-// A tile on its way to an instruction.
+// A tile on its way into the program.
 struct Assignment {
-  std::string hero;
-  TileBounds bounds;
   size_t entry;  // of the best configuration
+  TileBounds bounds;
+  std::string hero;                       // before optimisation; empty where kernels carry tiles
+  std::vector<std::string> instructions;  // that carry it
 };
 
 class Applier {
  public:
-  Applier(const HloModule& program, const BestConfig& best, AotBackend* backend)
-      : program_(program.ToProto()), best_(best), backend_(backend) {}
+  Applier(const HloModule& program, const BestConfig& best, AotBackend* backend, ApplyForm form)
+      : program_(program.ToProto()), best_(best), backend_(backend), form_(form) {}
 
   absl::StatusOr<AppliedProgram> Run() {
     if (absl::Status status = ApplyCuts(); !status.ok()) return status;
-    absl::StatusOr<std::shared_ptr<const HloModule>> base = Build({});
-    if (!base.ok()) return base.status();
-    std::vector<TuningSite> sites;
-    if (backend_ != nullptr) {
-      ++result_.compilations;
-      absl::StatusOr<AotDefault> compiled = backend_->CompileProgram(**base);
-      if (!compiled.ok()) return compiled.status();
-      sites = std::move(compiled->sites);
+    absl::StatusOr<std::shared_ptr<const HloModule>> source = BuildSource({});
+    if (!source.ok()) return source.status();
+    result_.source = result_.program = *std::move(source);
+    const std::vector<size_t> tiles = FindTiles();
+    if (!tiles.empty()) {
+      if (absl::Status status = ApplyTiles(tiles); !status.ok()) return status;
     }
-    const std::vector<Assignment> wanted = Plan(sites);
-    std::vector<Assignment> obeyed;
-    if (absl::Status status = Keep(wanted, &obeyed); !status.ok()) return status;
-    absl::StatusOr<std::shared_ptr<const HloModule>> tuned = Build(obeyed);
-    if (!tuned.ok()) return tuned.status();
-    result_.program = *std::move(tuned);
-    Conclude(obeyed);
     return std::move(result_);
   }
 
@@ -71,8 +64,157 @@ class Applier {
     return absl::OkStatus();
   }
 
+  // The entries with a tile to write; says of the others what becomes of them.
+  std::vector<size_t> FindTiles() {
+    std::vector<size_t> tiles;
+    for (size_t i = 0; i < best_.kernels.size(); ++i) {
+      const BestConfig::KernelEntry& entry = best_.kernels[i];
+      AppliedKernel& kernel = result_.kernels.emplace_back();
+      kernel.kernel = entry.name;
+      if (!entry.config) {
+        kernel.detail = "nothing of it was measured";
+        continue;
+      }
+      kernel.config = entry.config->Key();
+      if (const FusionDecision* decision = entry.config->fusion()) {
+        kernel.outcome = decision->cuts.empty() ? ApplyOutcome::kDefault : ApplyOutcome::kApplied;
+        continue;
+      }
+      const TileBounds* bounds = entry.config->tile();
+      if (bounds == nullptr || bounds->IsEmpty()) {
+        kernel.detail = "its configuration has no content that could be written";
+      } else if (entry.default_config && *entry.default_config == *entry.config) {
+        kernel.outcome = ApplyOutcome::kDefault;
+      } else if (backend_ == nullptr) {
+        kernel.detail = "a tile takes the TPU compiler to be applied";
+      } else {
+        tiles.push_back(i);
+      }
+    }
+    return tiles;
+  }
+
+  // Writes the tiles of these entries in the form that was asked for, or before optimisation where
+  // nothing can be scheduled.
+  absl::Status ApplyTiles(const std::vector<size_t>& tiles) {
+    ++result_.compilations;
+    absl::StatusOr<AotDefault> compiled = backend_->CompileProgram(*result_.source);
+    if (!compiled.ok()) return compiled.status();
+    const std::vector<size_t> known = FindInProgram(tiles, compiled->sites);
+    const HloModule& optimized = *compiled->optimized;
+    if (form_ == ApplyForm::kScheduled && optimized.is_scheduled() &&
+        !HoldsPlacedArrays(optimized)) {
+      optimized_ = compiled->optimized;
+      absl::StatusOr<bool> any = WriteObeyed(AssignToKernels(known, compiled->sites));
+      if (!any.ok()) return any.status();
+      if (*any || known.empty()) return absl::OkStatus();
+      optimized_ = nullptr;
+      for (size_t entry : known) result_.kernels[entry].detail.clear();
+    }
+    return WriteObeyed(AssignToHeroes(known, compiled->sites)).status();
+  }
+
+  // Of these entries, those whose kernel is in the compiled program with another tile.
+  std::vector<size_t> FindInProgram(const std::vector<size_t>& tiles,
+                                    const std::vector<TuningSite>& sites) {
+    std::vector<size_t> known;
+    for (size_t entry : tiles) {
+      bool found = false;
+      bool all_default = true;
+      for (const TuningSite& site : sites) {
+        if (site.fingerprint != best_.kernels[entry].fingerprint) continue;
+        found = true;
+        all_default &= site.choice.has_value() && site.choice->bounds == BoundsOf(entry);
+      }
+      if (!found) {
+        Refuse(entry, absl::StrCat("the program compiled for ", backend_->device().name,
+                                   " has no such kernel"));
+      } else if (all_default) {
+        result_.kernels[entry].outcome = ApplyOutcome::kDefault;
+      } else {
+        known.push_back(entry);
+      }
+    }
+    return known;
+  }
+
+  std::vector<Assignment> AssignToKernels(const std::vector<size_t>& tiles,
+                                          const std::vector<TuningSite>& sites) const {
+    std::vector<Assignment> assignments;
+    for (size_t entry : tiles) {
+      Assignment& assignment = assignments.emplace_back(Assignment{entry, BoundsOf(entry), "", {}});
+      for (const TuningSite& site : sites) {
+        if (site.fingerprint == best_.kernels[entry].fingerprint) {
+          assignment.instructions.push_back(site.kernel);
+        }
+      }
+    }
+    return assignments;
+  }
+
+  std::vector<Assignment> AssignToHeroes(const std::vector<size_t>& tiles,
+                                         const std::vector<TuningSite>& sites) {
+    std::vector<Assignment> assignments;
+    for (size_t entry : tiles) {
+      std::set<std::string> heroes;
+      std::set<std::string> reasons;
+      for (const TuningSite& site : sites) {
+        if (site.fingerprint != best_.kernels[entry].fingerprint) continue;
+        if (site.state == SiteState::kMapped) {
+          heroes.insert(site.hero);
+        } else {
+          reasons.insert(
+              absl::StrCat(site.kernel, " is ", SiteStateName(site.state), ": ", site.reason));
+        }
+      }
+      if (!reasons.empty()) Refuse(entry, absl::StrJoin(reasons, "; "));
+      for (const std::string& hero : heroes) {
+        proto::HloModuleProto scratch = program_;
+        const absl::Status status = MakeDotConvolution(hero, &scratch);
+        if (status.ok() || absl::IsNotFound(status)) {
+          assignments.push_back({entry, BoundsOf(entry), hero, {hero}});
+        } else {
+          Refuse(entry, std::string(status.message()));
+        }
+      }
+    }
+    return assignments;
+  }
+
+  // Makes the program with those of `wanted` that the compiler obeys. Returns whether it obeys any.
+  absl::StatusOr<bool> WriteObeyed(const std::vector<Assignment>& wanted) {
+    std::vector<Assignment> obeyed;
+    if (absl::Status status = Keep(wanted, &obeyed); !status.ok()) return status;
+    if (obeyed.empty()) return false;
+    absl::StatusOr<std::shared_ptr<const HloModule>> tuned = Build(obeyed);
+    if (!tuned.ok()) return tuned.status();
+    result_.program = *std::move(tuned);
+    result_.form = optimized_ != nullptr ? ApplyForm::kScheduled : ApplyForm::kSource;
+    if (result_.form == ApplyForm::kSource) result_.source = result_.program;
+    for (const Assignment& assignment : obeyed) {
+      AppliedKernel& kernel = result_.kernels[assignment.entry];
+      kernel.outcome = ApplyOutcome::kApplied;
+      kernel.instructions.insert(kernel.instructions.end(), assignment.instructions.begin(),
+                                 assignment.instructions.end());
+      std::sort(kernel.instructions.begin(), kernel.instructions.end());
+    }
+    return true;
+  }
+
   // The program with these tiles.
   absl::StatusOr<std::shared_ptr<const HloModule>> Build(
+      const std::vector<Assignment>& assignments) const {
+    if (optimized_ == nullptr) return BuildSource(assignments);
+    absl::flat_hash_map<uint64_t, TileBounds> tiles;
+    for (const Assignment& assignment : assignments) {
+      tiles[best_.kernels[assignment.entry].fingerprint] = assignment.bounds;
+    }
+    absl::StatusOr<std::unique_ptr<HloModule>> built = WithTiles(*optimized_, tiles);
+    if (!built.ok()) return built.status();
+    return std::shared_ptr<const HloModule>(*std::move(built));
+  }
+
+  absl::StatusOr<std::shared_ptr<const HloModule>> BuildSource(
       const std::vector<Assignment>& assignments) const {
     absl::flat_hash_map<std::string, const TileBounds*> bounds;
     for (const Assignment& assignment : assignments) {
@@ -96,75 +238,6 @@ class Applier {
     return std::shared_ptr<const HloModule>(*std::move(built));
   }
 
-  // Where each tile has to go, from the sites of the default compilation.
-  std::vector<Assignment> Plan(const std::vector<TuningSite>& sites) {
-    std::vector<Assignment> assignments;
-    for (size_t i = 0; i < best_.kernels.size(); ++i) {
-      const BestConfig::KernelEntry& entry = best_.kernels[i];
-      AppliedKernel& kernel = result_.kernels.emplace_back();
-      kernel.kernel = entry.name;
-      if (!entry.config) {
-        kernel.detail = "nothing of it was measured";
-        continue;
-      }
-      kernel.config = entry.config->Key();
-      if (const FusionDecision* decision = entry.config->fusion()) {
-        kernel.outcome = decision->cuts.empty() ? ApplyOutcome::kDefault : ApplyOutcome::kApplied;
-        continue;
-      }
-      const TileBounds* bounds = entry.config->tile();
-      if (bounds == nullptr || bounds->IsEmpty()) {
-        kernel.detail = "its configuration has no content that could be written";
-        continue;
-      }
-      if (entry.default_config && *entry.default_config == *entry.config) {
-        kernel.outcome = ApplyOutcome::kDefault;
-        continue;
-      }
-      PlanKernel(sites, i, *bounds, &kernel, &assignments);
-    }
-    return assignments;
-  }
-
-  void PlanKernel(const std::vector<TuningSite>& sites, size_t entry, const TileBounds& bounds,
-                  AppliedKernel* kernel, std::vector<Assignment>* assignments) {
-    std::set<std::string> heroes;
-    std::set<std::string> reasons;
-    bool found = false;
-    bool all_default = true;
-    for (const TuningSite& site : sites) {
-      if (site.fingerprint != best_.kernels[entry].fingerprint) continue;
-      found = true;
-      all_default &= site.choice.has_value() && site.choice->bounds == bounds;
-      if (site.state == SiteState::kMapped) {
-        heroes.insert(site.hero);
-      } else {
-        reasons.insert(
-            absl::StrCat(site.kernel, " is ", SiteStateName(site.state), ": ", site.reason));
-      }
-    }
-    if (backend_ == nullptr) {
-      kernel->detail = "a tile takes the TPU compiler to be applied";
-    } else if (!found) {
-      kernel->detail =
-          absl::StrCat("the program compiled for ", backend_->device().name, " has no such kernel");
-    } else if (all_default) {
-      kernel->outcome = ApplyOutcome::kDefault;
-      return;
-    } else {
-      kernel->detail = absl::StrJoin(reasons, "; ");
-    }
-    for (const std::string& hero : heroes) {
-      proto::HloModuleProto scratch = program_;
-      const absl::Status status = MakeDotConvolution(hero, &scratch);
-      if (status.ok() || absl::IsNotFound(status)) {
-        assignments->push_back({hero, bounds, entry});
-      } else {
-        Refuse({hero, bounds, entry}, std::string(status.message()));
-      }
-    }
-  }
-
   // Appends those of `wanted` that the compiler obeys when they stand in the program together with
   // what *obeyed holds.
   absl::Status Keep(const std::vector<Assignment>& wanted, std::vector<Assignment>* obeyed) {
@@ -177,7 +250,7 @@ class Applier {
     absl::StatusOr<AotDefault> compiled = backend_->CompileProgram(**module);
     if (!compiled.ok()) {
       if (wanted.size() == 1) {
-        Refuse(wanted.front(),
+        Refuse(wanted.front().entry,
                absl::StrCat("the compiler refuses it: ", std::string(compiled.status().message())));
         return absl::OkStatus();
       }
@@ -191,7 +264,7 @@ class Applier {
       if (wrong.empty()) {
         kept.push_back(assignment);
       } else {
-        Refuse(assignment, wrong);
+        Refuse(assignment.entry, wrong);
       }
     }
     if (kept.size() == tried.size()) {
@@ -203,39 +276,39 @@ class Applier {
     return Keep(kept, obeyed);
   }
 
-  // Empty if the kernel around the instruction came out with the bounds.
-  static std::string WhyNotObeyed(const Assignment& assignment,
-                                  const std::vector<TuningSite>& sites) {
+  // Empty if the kernels that the tile is for came out with it.
+  std::string WhyNotObeyed(const Assignment& assignment,
+                           const std::vector<TuningSite>& sites) const {
+    const bool by_kernel = assignment.hero.empty();
+    const std::string& where =
+        by_kernel ? result_.kernels[assignment.entry].kernel : assignment.hero;
     bool found = false;
     for (const TuningSite& site : sites) {
-      if (site.hero != assignment.hero) continue;
+      if (by_kernel ? site.fingerprint != best_.kernels[assignment.entry].fingerprint
+                    : site.hero != assignment.hero) {
+        continue;
+      }
       found = true;
       if (site.choice.has_value() && site.choice->bounds == assignment.bounds) continue;
-      return absl::StrCat("around ", assignment.hero, " the compiler used ",
+      return absl::StrCat("around ", where, " the compiler used ",
                           site.choice ? site.choice->bounds.Key() : "no tile");
     }
-    return found ? "" : absl::StrCat("with it no kernel forms around ", assignment.hero);
+    return found ? "" : absl::StrCat("with it no kernel forms around ", where);
   }
 
-  void Refuse(const Assignment& assignment, const std::string& why) {
-    std::string& detail = result_.kernels[assignment.entry].detail;
+  const TileBounds& BoundsOf(size_t entry) const { return *best_.kernels[entry].config->tile(); }
+
+  void Refuse(size_t entry, const std::string& why) {
+    std::string& detail = result_.kernels[entry].detail;
     absl::StrAppend(&detail, detail.empty() ? "" : "; ", why);
   }
 
-  void Conclude(const std::vector<Assignment>& obeyed) {
-    for (const Assignment& assignment : obeyed) {
-      AppliedKernel& kernel = result_.kernels[assignment.entry];
-      kernel.outcome = ApplyOutcome::kApplied;
-      kernel.heroes.push_back(assignment.hero);
-    }
-    for (AppliedKernel& kernel : result_.kernels) {
-      std::sort(kernel.heroes.begin(), kernel.heroes.end());
-    }
-  }
-
-  proto::HloModuleProto program_;
+  proto::HloModuleProto program_;  // before optimisation, with its cuts
   const BestConfig& best_;
   AotBackend* const backend_;
+  const ApplyForm form_;
+  // What the compiler made of it, while tiles are written there; else null.
+  std::shared_ptr<const HloModule> optimized_;
   AppliedProgram result_;
 };
 
@@ -254,8 +327,8 @@ bool HasTilesToApply(const BestConfig& best) {
 }
 
 absl::StatusOr<AppliedProgram> ApplyBest(const HloModule& program, const BestConfig& best,
-                                         AotBackend* backend) {
-  return Applier(program, best, backend).Run();
+                                         AotBackend* backend, ApplyForm form) {
+  return Applier(program, best, backend, form).Run();
 }
 
 }  // namespace autotune

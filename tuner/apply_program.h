@@ -14,6 +14,16 @@
 
 namespace autotune {
 
+// Where tiles are written.
+enum class ApplyForm {
+  // The program before optimisation, on the operation that a kernel is made around. The compiler
+  // makes its kernels anew, and with a tile it sometimes makes others: such tiles are left out.
+  kSource,
+  // The optimised program, on the kernels themselves: scheduled, so that the compiler only emits
+  // it, and obeys every tile that it obeys for the kernel alone.
+  kScheduled,
+};
+
 enum class ApplyOutcome {
   kApplied,     // the compiled kernel has the chosen tile
   kDefault,     // the chosen tile is the compiler's own: nothing to write
@@ -25,15 +35,19 @@ struct AppliedKernel {
   std::string kernel;
   std::string config;  // canonical key
   ApplyOutcome outcome = ApplyOutcome::kNotApplied;
-  // The instructions that carry the tile; sorted.
-  std::vector<std::string> heroes;
+  // The instructions of the program that carry the tile; sorted.
+  std::vector<std::string> instructions;
   // What was left out, for a person; empty if nothing was.
   std::string detail;
 };
 
 struct AppliedProgram {
-  // Before optimisation, with tiles as `window_config` and cuts as `opt-barrier`.
+  // With tiles as `window_config`, in the form below: what the TPU compiler takes.
   std::shared_ptr<const HloModule> program;
+  // Before optimisation, with cuts as `opt-barrier`, and with the tiles if the form is kSource
+  // (then it is `program`): what other compilers can take.
+  std::shared_ptr<const HloModule> source;
+  ApplyForm form = ApplyForm::kSource;
   std::vector<AppliedKernel> kernels;  // one per kernel of the best configuration, in its order
   int64_t cuts = 0;                    // barriers put in
   int64_t compilations = 0;
@@ -43,11 +57,14 @@ struct AppliedProgram {
 
 // Writes the configurations of `best` into `program`, a program before optimisation, and compiles
 // the result: only tiles with which the compiled kernels came out stay in it. Where the compiler
-// refuses the whole, tiles are halved until those that it refuses are found. Without a compiler
-// (`backend` null) only cuts can be applied. InvalidArgument for an optimised program;
-// FailedPrecondition if the program does not compile as it is.
+// refuses the whole, tiles are halved until those that it refuses are found. A program that cannot
+// be scheduled (HoldsPlacedArrays; or nothing of it is obeyed so) takes its tiles before
+// optimisation, whatever `form` asks for; so does one without tiles. Without a compiler (`backend`
+// null) only cuts can be applied. InvalidArgument for an optimised program; FailedPrecondition if
+// the program does not compile as it is.
 absl::StatusOr<AppliedProgram> ApplyBest(const HloModule& program, const BestConfig& best,
-                                         AotBackend* backend);
+                                         AotBackend* backend,
+                                         ApplyForm form = ApplyForm::kScheduled);
 
 // Whether anything in `best` takes a compiler to be applied: a tile that is not the default.
 bool HasTilesToApply(const BestConfig& best);

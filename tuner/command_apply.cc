@@ -38,9 +38,12 @@ Examples:
   autotune apply step.opt.hlo --source step.hlo --config run/best.json --out step.tuned.hlo
   autotune apply step.pb --config run/best.json --out step.tuned.pb --to pb --validate
 
-Tiles become a window_config on the operation that a kernel is made around, cuts an opt-barrier. The
-result is compiled (tiles need libtpu for it): only what the compiler obeys is written. Ends with exit code
-1 if nothing could be applied.)";
+Cuts become an opt-barrier in the program before optimisation. Tiles need libtpu: it compiles the program
+with its cuts, and they become the window_config of the kernels of what it made, a scheduled program that the
+compiler emits as it stands (--form scheduled). With --form source they stand on the operations that kernels
+are made around, before optimisation; the same is done where the compiler has placed arrays in VMEM
+(v5e and later). The result is compiled: only what the compiler obeys is written. Ends with exit code 1
+if nothing could be applied.)";
 
 struct ApplyOptions {
   std::string program;
@@ -48,6 +51,7 @@ struct ApplyOptions {
   std::string out;
   std::string source;
   std::string to = "hlo";
+  std::string form = "scheduled";
   std::string target;
   std::string serialize;
   std::string plugin;
@@ -135,18 +139,21 @@ absl::StatusOr<std::unique_ptr<HloModule>> WithoutTiles(const HloModule& program
   return HloModule::FromProto(plain);
 }
 
-absl::Status CompareOn(PjrtBackend& device, const HloModule& tuned, const HloModule& original) {
-  if (device.capabilities().tiles) return device.CompareResults(tuned, original);
-  absl::StatusOr<std::unique_ptr<HloModule>> plain = WithoutTiles(tuned);
+// On a TPU what is written is run. Other devices know neither tiles nor the kernels of a scheduled
+// program: they run the program before optimisation with its cuts.
+absl::Status CompareOn(PjrtBackend& device, const AppliedProgram& applied,
+                       const HloModule& original) {
+  if (device.capabilities().tiles) return device.CompareResults(*applied.program, original);
+  absl::StatusOr<std::unique_ptr<HloModule>> plain = WithoutTiles(*applied.source);
   if (!plain.ok()) return plain.status();
   return device.CompareResults(**plain, original);
 }
 
-absl::Status Validate(const ApplyOptions& options, const HloModule& tuned,
+absl::Status Validate(const ApplyOptions& options, const AppliedProgram& applied,
                       const HloModule& original) {
   absl::StatusOr<std::unique_ptr<PjrtBackend>> device = OpenDevice(options);
   if (!device.ok()) return device.status();
-  const absl::Status same = CompareOn(**device, tuned, original);
+  const absl::Status same = CompareOn(**device, applied, original);
   if (same.ok()) return same;
   return WithExitCode(
       kExitBroken, absl::Status(same.code(), absl::StrCat("the tuned program gives other results, "
@@ -154,14 +161,14 @@ absl::Status Validate(const ApplyOptions& options, const HloModule& tuned,
                                                           std::string(same.message()))));
 }
 
-absl::Status WriteProgram(const ApplyOptions& options, const HloModule& tuned) {
+absl::Status WriteProgram(const ApplyOptions& options, const AppliedProgram& applied) {
   if (options.to == "stablehlo") {
-    absl::StatusOr<std::string> code = ToStableHlo(tuned);
+    absl::StatusOr<std::string> code = ToStableHlo(*applied.source);
     if (!code.ok()) return WithExitCode(kExitBroken, code.status());
     return WriteFileAtomically(options.out, *code);
   }
   const HloFormat format = options.to == "pb" ? HloFormat::kModuleProto : HloFormat::kText;
-  absl::StatusOr<std::string> content = WriteModule(tuned, format);
+  absl::StatusOr<std::string> content = WriteModule(*applied.program, format);
   return content.ok() ? WriteFileAtomically(options.out, *content) : content.status();
 }
 
@@ -177,11 +184,36 @@ const char* OutcomeName(ApplyOutcome outcome) {
   return "not-applied";
 }
 
+const char* FormName(ApplyForm form) {
+  return form == ApplyForm::kScheduled ? "scheduled" : "source";
+}
+
 // What the result as StableHLO lacks.
 bool LosesTiles(const ApplyOptions& options, const AppliedProgram& applied) {
   if (options.to != "stablehlo") return false;
   return std::any_of(applied.kernels.begin(), applied.kernels.end(),
-                     [](const AppliedKernel& kernel) { return !kernel.heroes.empty(); });
+                     [](const AppliedKernel& kernel) { return !kernel.instructions.empty(); });
+}
+
+json ApplyJson(const ApplyOptions& options, const AppliedProgram& applied,
+               const Capabilities& compiler) {
+  json kernels = json::array();
+  for (const AppliedKernel& kernel : applied.kernels) {
+    kernels.push_back({{"name", kernel.kernel},
+                       {"config", kernel.config},
+                       {"outcome", OutcomeName(kernel.outcome)},
+                       {"instructions", kernel.instructions},
+                       {"detail", kernel.detail}});
+  }
+  return {{"schema", "autotune.apply/1"},
+          {"out", options.out},
+          {"device", compiler.device},
+          {"compiler", compiler.versions},
+          {"form", FormName(applied.form)},
+          {"cuts", applied.cuts},
+          {"tiles_in_output", !LosesTiles(options, applied)},
+          {"validated", options.validate},
+          {"kernels", kernels}};
 }
 
 // `compiler` is null where nothing was compiled.
@@ -190,27 +222,14 @@ void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotB
   const Capabilities none;
   const Capabilities& capabilities = compiler == nullptr ? none : compiler->capabilities();
   if (options.json) {
-    json kernels = json::array();
-    for (const AppliedKernel& kernel : applied.kernels) {
-      kernels.push_back({{"name", kernel.kernel},
-                         {"config", kernel.config},
-                         {"outcome", OutcomeName(kernel.outcome)},
-                         {"instructions", kernel.heroes},
-                         {"detail", kernel.detail}});
-    }
-    const json document = {
-        {"schema", "autotune.apply/1"},  {"out", options.out},
-        {"device", capabilities.device}, {"compiler", capabilities.versions},
-        {"cuts", applied.cuts},          {"tiles_in_output", !LosesTiles(options, applied)},
-        {"validated", options.validate}, {"kernels", kernels}};
-    context.out << DumpJson(document) << "\n";
+    context.out << DumpJson(ApplyJson(options, applied, capabilities)) << "\n";
     return;
   }
   for (const AppliedKernel& kernel : applied.kernels) {
     if (kernel.outcome == ApplyOutcome::kApplied) {
       context.out << "  "
                   << PrintableLine(absl::StrCat(kernel.kernel, ": ", kernel.config, " on ",
-                                                absl::StrJoin(kernel.heroes, ", ")))
+                                                absl::StrJoin(kernel.instructions, ", ")))
                   << "\n";
     }
     if (!kernel.detail.empty()) {
@@ -225,7 +244,11 @@ void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotB
               << " could not be applied, " << applied.cuts << " cuts\n";
   if (compiler != nullptr) {
     context.out << "compiled for " << capabilities.device
-                << ": the changed kernels have the chosen tiles\n";
+                << ": the changed kernels have the chosen tiles"
+                << (applied.form == ApplyForm::kScheduled && options.to != "stablehlo"
+                        ? "; a scheduled program, which the compiler emits as it stands"
+                        : "")
+                << "\n";
   }
   if (LosesTiles(options, applied)) {
     context.out << "StableHLO has no place for tiles: " << options.out
@@ -238,19 +261,23 @@ absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) 
   if (options.to != "hlo" && options.to != "pb" && options.to != "stablehlo") {
     return Invalid(absl::StrCat("--to takes hlo, pb or stablehlo; got \"", options.to, "\""));
   }
+  if (options.form != "scheduled" && options.form != "source") {
+    return Invalid(absl::StrCat("--form takes scheduled or source; got \"", options.form, "\""));
+  }
   absl::StatusOr<BestConfig> best = LoadBest(options.config);
   if (!best.ok()) return best.status();
   absl::StatusOr<std::shared_ptr<const HloModule>> source = LoadSource(options);
   if (!source.ok()) return source.status();
   absl::StatusOr<std::unique_ptr<AotBackend>> compiler = OpenCompiler(options, *best);
   if (!compiler.ok()) return compiler.status();
-  absl::StatusOr<AppliedProgram> applied = ApplyBest(**source, *best, compiler->get());
+  const ApplyForm form = options.form == "source" ? ApplyForm::kSource : ApplyForm::kScheduled;
+  absl::StatusOr<AppliedProgram> applied = ApplyBest(**source, *best, compiler->get(), form);
   if (!applied.ok()) return WithExitCode(kExitBadInput, applied.status());
   if (options.validate) {
-    const absl::Status same = Validate(options, *applied->program, **source);
+    const absl::Status same = Validate(options, *applied, **source);
     if (!same.ok()) return same;
   }
-  absl::Status written = WriteProgram(options, *applied->program);
+  absl::Status written = WriteProgram(options, *applied);
   if (written.ok() && !options.serialize.empty()) {
     absl::StatusOr<std::string> bytes = (*compiler)->CompileToExecutable(*applied->program);
     if (!bytes.ok()) return WithExitCode(kExitBroken, bytes.status());
@@ -280,6 +307,10 @@ void AddApplyCommand(CLI::App& app, CommandContext& context) {
   command->add_option("--source", options->source,
                       "The program before optimisation, where PROGRAM is an optimised one");
   command->add_option("--to", options->to, "hlo, pb or stablehlo")->capture_default_str();
+  command
+      ->add_option("--form", options->form,
+                   "Where tiles are written: scheduled (the optimised program) or source")
+      ->capture_default_str();
   command->add_option("--target", options->target, "Generation [that of the run]");
   command->add_option("--serialize", options->serialize,
                       "Write the compiled executable to this file too");

@@ -48,7 +48,7 @@ struct JointResult {
   int64_t not_applied = 0;  // with which the compiler made other kernels
   int64_t compilations = 0;
   BestConfig best;                           // what is chosen: the tiles that are left
-  std::shared_ptr<const HloModule> program;  // with barriers and tiles, before optimisation
+  std::shared_ptr<const HloModule> program;  // with cuts and tiles, as ApplyBest wrote it
   // Static schedule with transfers and without differ in sign: only hardware can tell.
   bool unsettled = false;
 };

@@ -14,6 +14,7 @@
 #include "hardware/aot_record.h"
 #include "hardware/pjrt_discovery.h"
 #include "hardware/pjrt_plugin.h"
+#include "hardware/scheduled_program.h"
 #include "hlo/parser.h"
 
 namespace autotune {
@@ -82,8 +83,8 @@ class ApplyProgramTest : public testing::Test {
     return TileBounds();
   }
 
-  AppliedProgram Apply(const BestConfig& best) {
-    absl::StatusOr<AppliedProgram> applied = ApplyBest(*program_, best, backend_.get());
+  AppliedProgram Apply(const BestConfig& best, ApplyForm form) {
+    absl::StatusOr<AppliedProgram> applied = ApplyBest(*program_, best, backend_.get(), form);
     EXPECT_TRUE(applied.ok()) << applied.status();
     return applied.ok() ? *std::move(applied) : AppliedProgram();
   }
@@ -106,20 +107,26 @@ TEST_F(ApplyProgramTest, KernelsAreMappedToTheirHeroes) {
 
 TEST_F(ApplyProgramTest, TheCompilersOwnChoiceChangesNothing) {
   const BestConfig best = Defaults();
-  const AppliedProgram applied = Apply(best);
+  const AppliedProgram applied = Apply(best, ApplyForm::kScheduled);
   EXPECT_EQ(applied.Count(ApplyOutcome::kDefault), static_cast<int64_t>(best.kernels.size()));
+  EXPECT_EQ(applied.compilations, 0);
   EXPECT_EQ(applied.program->ToString(), program_->ToString());
 }
 
-TEST_F(ApplyProgramTest, TheCompiledKernelsHaveTheChosenTiles) {
+class ApplyFormTest : public ApplyProgramTest, public testing::WithParamInterface<ApplyForm> {};
+
+TEST_P(ApplyFormTest, TheCompiledKernelsHaveTheChosenTiles) {
   BestConfig best = Defaults();
   std::vector<TileBounds> chosen;
   for (BestConfig::KernelEntry& entry : best.kernels) {
     chosen.push_back(OtherTile(entry.fingerprint));
     entry.config = Config(chosen.back());
   }
-  const AppliedProgram applied = Apply(best);
+  const AppliedProgram applied = Apply(best, GetParam());
   ASSERT_NE(applied.program, nullptr);
+  EXPECT_EQ(applied.form, GetParam());
+  EXPECT_EQ(applied.program->is_scheduled(), GetParam() == ApplyForm::kScheduled);
+  EXPECT_FALSE(applied.source->is_scheduled());
   for (const AppliedKernel& kernel : applied.kernels) {
     EXPECT_EQ(kernel.outcome, ApplyOutcome::kApplied) << kernel.kernel << ": " << kernel.detail;
   }
@@ -135,7 +142,7 @@ TEST_F(ApplyProgramTest, TheCompiledKernelsHaveTheChosenTiles) {
   }
 }
 
-TEST_F(ApplyProgramTest, WhatTheCompilerRefusesIsLeftOutAndTheRestStays) {
+TEST_P(ApplyFormTest, WhatTheCompilerRefusesIsLeftOutAndTheRestStays) {
   BestConfig best = Defaults();
   ASSERT_GE(best.kernels.size(), 2u);
   TileBounds fine = *best.kernels[0].config->tile();
@@ -145,10 +152,33 @@ TEST_F(ApplyProgramTest, WhatTheCompilerRefusesIsLeftOutAndTheRestStays) {
   TileBounds absurd = *best.kernels[1].config->tile();
   absurd.output.push_back(1);  // one dimension too many: the compiler aborts
   best.kernels[1].config = Config(absurd);
-  const AppliedProgram applied = Apply(best);
+  const AppliedProgram applied = Apply(best, GetParam());
   EXPECT_EQ(applied.kernels[0].outcome, ApplyOutcome::kApplied) << applied.kernels[0].detail;
   EXPECT_EQ(applied.kernels[1].outcome, ApplyOutcome::kNotApplied);
   EXPECT_NE(applied.kernels[1].detail, "");
+  EXPECT_EQ(applied.form, GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, ApplyFormTest,
+                         testing::Values(ApplyForm::kSource, ApplyForm::kScheduled),
+                         [](const auto& form) {
+                           return form.param == ApplyForm::kSource ? "Source" : "Scheduled";
+                         });
+
+// The compiler for v5e places the arrays of so small a program in VMEM.
+TEST_F(ApplyProgramTest, ProgramsWithPlacedArraysTakeTheirTilesBeforeOptimisation) {
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = AotBackend::Create({.target = "v5e"});
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  backend_ = *std::move(backend);
+  absl::StatusOr<AotDefault> compiled = backend_->CompileProgram(*program_);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  ASSERT_TRUE(HoldsPlacedArrays(*compiled->optimized));
+  default_ = *std::move(compiled);
+  BestConfig best = Defaults();
+  best.kernels.front().config = Config(OtherTile(best.kernels.front().fingerprint));
+  const AppliedProgram applied = Apply(best, ApplyForm::kScheduled);
+  EXPECT_EQ(applied.form, ApplyForm::kSource);
+  EXPECT_FALSE(applied.program->is_scheduled());
 }
 
 TEST_F(ApplyProgramTest, AnotherProgramsKernelsAreReported) {
@@ -158,7 +188,7 @@ TEST_F(ApplyProgramTest, AnotherProgramsKernelsAreReported) {
   TileBounds bounds = *best.kernels[0].config->tile();
   bounds.output[0] += 1;
   best.kernels[0].config = Config(bounds);
-  const AppliedProgram applied = Apply(best);
+  const AppliedProgram applied = Apply(best, ApplyForm::kScheduled);
   EXPECT_EQ(applied.kernels[0].outcome, ApplyOutcome::kNotApplied);
   EXPECT_TRUE(absl::StrContains(applied.kernels[0].detail, "has no such kernel"));
 }

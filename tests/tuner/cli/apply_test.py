@@ -125,6 +125,7 @@ class ApplyTest(unittest.TestCase):
 
   def test_wrong_use(self):
     self.assertIn("--to takes", self.apply("cut.json", "x", "--to", "exe", code=2).stderr)
+    self.assertIn("--form takes", self.apply("cut.json", "x", "--form", "exe", code=2).stderr)
     self.apply("missing.json", "x", code=3)
     (self.folder / "not.json").write_text("{}")
     self.apply("not.json", "x", code=3)
@@ -146,13 +147,15 @@ class ApplyTest(unittest.TestCase):
       options.append("--validate")
     document = self.check_json(self.apply("tiles.json", "tuned.hlo", "--json", *options).stdout)
     self.assertEqual("tpu-v3", document["device"])
+    self.assertEqual("scheduled", document["form"])
     self.assertEqual(["applied", "applied"], [k["outcome"] for k in document["kernels"]])
-    self.assertEqual([["r"], ["y"]], sorted(k["instructions"] for k in document["kernels"]))
+    self.assertEqual([[k["name"]] for k in document["kernels"]],
+                     [k["instructions"] for k in document["kernels"]])
     text = (self.folder / "tuned.hlo").read_text()
-    self.assertEqual(2, text.count('"window_config"'))
+    self.assertIn("is_scheduled=true", text)
     self.assertIn('"output_window_bounds":["64","4"]', text)
-    self.assertIn(" convolution(", text)  # a dot would not hold a tile
     self.assertGreater((self.folder / "tuned.exe").stat().st_size, 1000)
+    self.check_source_form()
     # A tile of another rank is refused by name, and the rest is still written.
     best["kernels"][0]["config"] = {"tile": {"output": [8, 8, 8, 8]}}
     (self.folder / "wrong.json").write_text(json.dumps(best))
@@ -160,6 +163,16 @@ class ApplyTest(unittest.TestCase):
     outcomes = {k["name"]: k["outcome"] for k in document["kernels"]}
     self.assertEqual(["applied", "not-applied"], sorted(outcomes.values()))
     self.assertNotEqual("", document["kernels"][0]["detail"])
+
+  def check_source_form(self):
+    result = self.apply("tiles.json", "source.hlo", "--json", "--form", "source")
+    document = self.check_json(result.stdout)
+    self.assertEqual("source", document["form"])
+    self.assertEqual([["r"], ["y"]], sorted(k["instructions"] for k in document["kernels"]))
+    text = (self.folder / "source.hlo").read_text()
+    self.assertEqual(2, text.count('"window_config"'))
+    self.assertIn('"output_window_bounds":["64","4"]', text)
+    self.assertIn(" convolution(", text)  # a dot would not hold a tile
 
 
 if __name__ == "__main__":
