@@ -424,9 +424,11 @@ void FusionFeaturizer::WriteNode(int32_t index, bool read, bool written, KernelG
   for (int i = 0; i < kExtents; ++i) add(Log(Extent(shape, i)));
 }
 
-KernelGraph FusionFeaturizer::GraphOf(const FusionGroup& group) const {
+KernelGraph FusionFeaturizer::GraphOf(const FusionGroup& group, double* roofline) const {
   KernelGraph graph;
-  graph.kernel_features = Describe(SumOf(group));
+  const Sums sums = SumOf(group);
+  if (roofline != nullptr) *roofline = RooflineOf(sums);
+  graph.kernel_features = Describe(sums);
   absl::flat_hash_map<int32_t, int32_t> place;
   for (int32_t node : group.read) {
     if (nodes_[static_cast<size_t>(node)].bytes == 0) continue;

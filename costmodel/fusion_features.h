@@ -33,8 +33,8 @@ class FusionFeaturizer {
   double RooflineSeconds(const FusionGroup& group) const;
 
   // The group as a graph of its operations and of the values that it reads, with the features of
-  // FusionFeatureSchema().
-  KernelGraph GraphOf(const FusionGroup& group) const;
+  // FusionFeatureSchema(). `roofline`: of RooflineSeconds; may be null.
+  KernelGraph GraphOf(const FusionGroup& group, double* roofline = nullptr) const;
 
  private:
   // Kinds of arithmetic; kKindNames has their names.

@@ -37,14 +37,11 @@ FusionTimeModel::FusionTimeModel(const Network* network, const FusionGraph* grap
     : network_(network), featurizer_(graph, device) {}
 
 double FusionTimeModel::Seconds(const FusionGroup& group) const {
-  const double roofline = featurizer_.RooflineSeconds(group);
-  const KernelGraph graph = featurizer_.GraphOf(group);
+  double roofline = 0;
+  const KernelGraph graph = featurizer_.GraphOf(group, &roofline);
   if (graph.opcodes.empty()) return roofline;
-  const GraphView view = ViewOf(graph);
-  const KernelEmbedding embedding = network_->Encode(view);
   const float none = 0;
-  float residual = 0;
-  network_->Score(view, embedding, &none, 1, &residual, nullptr, nullptr);
+  const float residual = network_->ScoreOnce(ViewOf(graph), &none);
   return std::isfinite(residual) ? roofline * std::exp(static_cast<double>(residual)) : roofline;
 }
 

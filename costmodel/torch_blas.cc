@@ -8,15 +8,15 @@
 namespace autotune {
 namespace {
 
-// A function of OpenBLAS, or null where the BLAS is another.
+// A function of the BLAS, or null where it has none of this name.
 template <typename Function>
-Function* OpenBlasFunction(const char* name) {
+Function* BlasFunction(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
 // openblas_get_parallel: 0 for a build without threads.
 bool BlasNeedsLock() {
-  auto* parallel = OpenBlasFunction<int()>("openblas_get_parallel");
+  auto* parallel = BlasFunction<int()>("openblas_get_parallel");
   return parallel != nullptr && parallel() == 0;
 }
 
@@ -29,7 +29,13 @@ std::mutex& BlasMutex() {
 
 void UseOneThreadPerCall() {
   at::set_num_threads(1);
-  if (auto* set_threads = OpenBlasFunction<void(int)>("openblas_set_num_threads")) set_threads(1);
+  if (auto* set_threads = BlasFunction<void(int)>("openblas_set_num_threads")) set_threads(1);
+}
+
+// LibTorch is no use without it, and OpenBLAS is the only BLAS that is known to count in int.
+SgemmFunction* FindSgemm() {
+  if (BlasFunction<int()>("openblas_get_parallel") == nullptr) return nullptr;
+  return BlasFunction<SgemmFunction>("sgemm_");
 }
 
 BlasGuard::BlasGuard() {

@@ -7,6 +7,8 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -14,6 +16,7 @@
 
 #include "costmodel/network.h"
 #include "costmodel/torch_blas.h"
+#include "costmodel/torch_direct_network.h"
 #include "costmodel/torch_graph_layers.h"
 #include "costmodel/torch_rank_network.h"
 
@@ -56,11 +59,13 @@ class TorchNetwork final : public Network {
   }
 
   void SetScaling(const InputScaling& scaling) override {
+    ForgetDirect();
     for (RankNetwork& member : members_) member->SetScaling(scaling);
   }
 
   double TrainStep(int64_t m, const std::vector<TrainingKernel>& batch,
                    const TrainingOptions& options, std::string* error) override try {
+    ForgetDirect();
     const BlasGuard guard;
     const auto member = static_cast<size_t>(m);
     torch::optim::AdamW& optimizer = Optimizer(member, options);
@@ -127,6 +132,15 @@ class TorchNetwork final : public Network {
     std::fill_n(residual, count, std::numeric_limits<float>::quiet_NaN());
   }
 
+  float ScoreOnce(const GraphView& graph, const float* config_features) const override try {
+    if (const auto direct = Direct()) return direct->Residual(graph, config_features);
+    float residual = 0;
+    Score(graph, Encode(graph), config_features, 1, &residual, nullptr, nullptr);
+    return residual;
+  } catch (const std::exception&) {
+    return std::numeric_limits<float>::quiet_NaN();
+  }
+
   std::string Save(bool with_optimizer) const override {
     torch::serialize::OutputArchive archive;
     archive.write("members", torch::tensor(static_cast<int64_t>(members_.size())));
@@ -145,6 +159,7 @@ class TorchNetwork final : public Network {
   }
 
   bool Load(const std::string& bytes, std::string* error) override try {
+    ForgetDirect();
     std::istringstream in(bytes);
     torch::serialize::InputArchive archive;
     archive.load_from(in);
@@ -170,6 +185,19 @@ class TorchNetwork final : public Network {
   }
 
  private:
+  // The parameters as they are now, in the form for ScoreOnce; null if they have none.
+  std::shared_ptr<const DirectNetwork> Direct() const {
+    const std::lock_guard<std::mutex> lock(direct_mutex_);
+    if (!direct_) direct_ = DirectNetwork::Create(options_, members_);
+    return *direct_;
+  }
+
+  // Before parameters change.
+  void ForgetDirect() {
+    const std::lock_guard<std::mutex> lock(direct_mutex_);
+    direct_.reset();
+  }
+
   torch::optim::AdamW& Optimizer(size_t m, const TrainingOptions& options) {
     if (optimizers_[m] == nullptr) {
       optimizers_[m] = std::make_unique<torch::optim::AdamW>(
@@ -327,12 +355,14 @@ class TorchNetwork final : public Network {
   std::vector<RankNetwork> members_;
   std::vector<std::unique_ptr<torch::optim::AdamW>> optimizers_;
   std::vector<std::shared_ptr<torch::serialize::InputArchive>> saved_optimizers_;
+  mutable std::mutex direct_mutex_;
+  mutable std::optional<std::shared_ptr<const DirectNetwork>> direct_;  // made when asked for
 };
 
 }  // namespace
 }  // namespace autotune
 
-extern "C" autotune::Network* AutotuneCreateNetwork3(const autotune::NetworkOptions& options,
+extern "C" autotune::Network* AutotuneCreateNetwork4(const autotune::NetworkOptions& options,
                                                      std::string* error) try {
   autotune::UseOneThreadPerCall();
   return new autotune::TorchNetwork(options);

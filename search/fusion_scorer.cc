@@ -187,31 +187,74 @@ double FusionScorer::Expect(const FusionGroup& group, const FusionKernelFeatures
 double FusionScorer::SecondsOf(const FusionGroups& groups, int32_t root) const {
   if (groups.Members(root).empty()) return 0;
   GroupCost cost = CostOf(groups, root);
-  const double executions =
-      static_cast<double>(graph_->nodes()[static_cast<size_t>(root)].executions);
-  if (const auto known = known_.find(cost.hash); known != known_.end()) {
-    return known->second * executions;
-  }
+  return SecondsOnce(&cost) *
+         static_cast<double>(graph_->nodes()[static_cast<size_t>(root)].executions);
+}
+
+double FusionScorer::SecondsOnce(GroupCost* cost) const {
+  if (const auto known = known_.find(cost->hash); known != known_.end()) return known->second;
   // Without either there is nothing to spare.
-  if (prior_ == nullptr && samples_.empty()) return model_.Predict(cost.features) * executions;
-  const uint64_t key = Mix(cost.hash) + cost.traffic;
+  if (prior_ == nullptr && samples_.empty()) return model_.Predict(cost->features);
+  const uint64_t key = Mix(cost->hash) + cost->traffic;
   if (corrected_.size() >= kMaxRemembered) corrected_.clear();
   if (expected_.size() >= kMaxRemembered) expected_.clear();
   const auto [corrected, is_new] = corrected_.try_emplace(key, 0);
-  if (!is_new) return corrected->second * executions;
-  for (auto* nodes : {&cost.group.nodes, &cost.group.written}) {
+  if (!is_new) return corrected->second;
+  for (auto* nodes : {&cost->group.nodes, &cost->group.written}) {
     std::sort(nodes->begin(), nodes->end());
   }
   double once = 0;
   if (prior_ != nullptr) {
     const auto [expected, unknown] = expected_.try_emplace(key, 0);
-    if (unknown) expected->second = Expect(cost.group, cost.features);
+    if (unknown) expected->second = Expect(cost->group, cost->features);
     once = expected->second;
   } else {
-    once = Expect(cost.group, cost.features);
+    once = Expect(cost->group, cost->features);
   }
-  corrected->second = once * std::exp(overlap_.Correction(cost.group.nodes));
-  return corrected->second * executions;
+  corrected->second = once * std::exp(overlap_.Correction(cost->group.nodes));
+  return corrected->second;
+}
+
+FusionScorer::GroupCost FusionScorer::Merged(const FusionGroups& groups, int32_t first,
+                                             int32_t second) const {
+  std::set<int32_t> members, nodes, written, read;
+  for (int32_t root : {first, second}) {
+    members.insert(groups.Members(root).begin(), groups.Members(root).end());
+    const FusionGroup group = CostOf(groups, root).group;
+    nodes.insert(group.nodes.begin(), group.nodes.end());
+    written.insert(group.written.begin(), group.written.end());
+    read.insert(group.read.begin(), group.read.end());
+  }
+  std::erase_if(read, [&members](int32_t node) { return members.contains(node); });
+  std::erase_if(written, [&](int32_t node) {
+    const auto& out = graph_->OutEdges(node);
+    return !graph_->nodes()[static_cast<size_t>(node)].escapes && !out.empty() &&
+           std::all_of(out.begin(), out.end(), [&](int32_t edge) {
+             return members.contains(graph_->edges()[static_cast<size_t>(edge)].consumer);
+           });
+  });
+  GroupCost cost;
+  cost.group = {
+      {nodes.begin(), nodes.end()}, {written.begin(), written.end()}, {read.begin(), read.end()}};
+  cost.features = FeaturesOf(cost.group);
+  for (int32_t node : nodes) cost.hash += costs_[static_cast<size_t>(node)].hash;
+  for (int32_t node : written) cost.traffic += Mix(~static_cast<uint64_t>(node));
+  for (int32_t node : read) cost.traffic += Mix(static_cast<uint64_t>(node) << 32);
+  return cost;
+}
+
+double FusionScorer::MergeEffect(const Config& config, int32_t first, int32_t second) const {
+  absl::MutexLock lock(&mutex_);
+  const std::vector<uint64_t> bits = BitsOf(config);
+  State& state = Nearest(bits);
+  MoveTo(bits, &state);
+  GroupCost merged = Merged(state.groups, first, second);
+  const double together =
+      SecondsOnce(&merged) *
+      static_cast<double>(graph_->nodes()[static_cast<size_t>(first)].executions);
+  const double apart =
+      state.seconds[static_cast<size_t>(first)] + state.seconds[static_cast<size_t>(second)];
+  return (together - apart) / std::max(1e-12, state.total + offset_);
 }
 
 void FusionScorer::Rescore(State* state) const {

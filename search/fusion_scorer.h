@@ -70,6 +70,11 @@ class FusionScorer final : public CandidateScorer {
   // All groups, by root.
   std::vector<Group> GroupsUnder(const Config& config) const;
 
+  // The relative change of the program's time if the groups of these two roots under `config` were
+  // one kernel: what none reads but they stays in it. No configuration brings that about.
+  // REQUIRES: both are roots of GroupsUnder(config).
+  double MergeEffect(const Config& config, int32_t first, int32_t second) const;
+
   // How many groups were scored so far: for tests of what is incremental.
   int64_t scored_groups() const { return scored_groups_; }
 
@@ -95,6 +100,8 @@ class FusionScorer final : public CandidateScorer {
   };
 
   GroupCost CostOf(const FusionGroups& groups, int32_t root) const;
+  // Of both in one kernel.
+  GroupCost Merged(const FusionGroups& groups, int32_t first, int32_t second) const;
   FusionKernelFeatures FeaturesOf(const FusionGroup& group) const;
   // Of what crosses the border of these nodes, ascending.
   FusionGroup WithBorder(const std::vector<int32_t>& nodes) const;
@@ -107,6 +114,8 @@ class FusionScorer final : public CandidateScorer {
   void Refit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   double SecondsOf(const FusionGroups& groups, int32_t root) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of one execution.
+  double SecondsOnce(GroupCost* cost) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   State& Nearest(const std::vector<uint64_t>& cuts) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void MoveTo(const std::vector<uint64_t>& cuts, State* state) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -95,6 +95,34 @@ TEST_P(NetworkKindTest, TakesAKernelOfOneOperation) {
   }
 }
 
+// The form without tensors, where there is one, follows the parameters.
+TEST_P(NetworkKindTest, AnswersOnceAsItScoresButForRounding) {
+  SKIP_WITHOUT_NETWORKS();
+  NetworkOptions options = SmallNetwork();
+  options.members = 2;
+  GetParam().set(options);
+  auto network = CreateNetwork(options);
+  ASSERT_TRUE(network.ok()) << network.status();
+  std::vector<KernelExample> examples = Examples(5);
+  examples.push_back(MadeUpExample(7, 1, 6));  // no edges
+  examples.push_back(MadeUpExample(8, 40, 3));
+  TrainingOptions training;
+  training.loss = Loss::kSquaredError;
+  training.learning_rate = 1e-2;
+  for (int round = 0; round < 2; ++round) {
+    TrainOn(**network, examples, training, 2);
+    for (const KernelExample& example : examples) {
+      const GraphView view = example.View();
+      const float* const config = example.config_features.data() + kConfigFeatures;
+      float scored = 0;
+      (*network)->Score(view, (*network)->Encode(view), config, 1, &scored, nullptr, nullptr);
+      EXPECT_NE(scored, 0);
+      EXPECT_NEAR((*network)->ScoreOnce(view, config), scored, 2e-5 * (1 + std::abs(scored)))
+          << example.kernel << ", round " << round;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, NetworkKindTest,
     testing::Values(
@@ -109,6 +137,8 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"ConfigBins", [](NetworkOptions& o) { o.config_bins = 4; }},
         Kind{"EarlyJoin", [](NetworkOptions& o) { o.join = Join::kEarly; }},
         Kind{"ConfigAttention", [](NetworkOptions& o) { o.config_attention = true; }},
+        Kind{"NoStatic",
+             [](NetworkOptions& o) { o.static_features = NetworkOptions::StaticFeatures::kOff; }},
         Kind{"StaticAtNodes",
              [](NetworkOptions& o) { o.static_features = NetworkOptions::StaticFeatures::kNode; }}),
     [](const testing::TestParamInfo<Kind>& kind) { return kind.param.name; });
@@ -167,6 +197,35 @@ TEST_F(NetworkTest, ScoresDoNotDependOnWhatElseIsScored) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(together, alone);
+}
+
+// Nor what is asked for once on other threads, between other kernels.
+TEST_F(NetworkTest, AnswersOnceDoNotDependOnThreads) {
+  const std::vector<KernelExample> examples = Examples(12);
+  TrainOn(*network_, examples, TrainingOptions(), 20);
+  std::vector<float> in_turn;
+  for (const KernelExample& example : examples) {
+    in_turn.push_back(network_->ScoreOnce(example.View(), example.config_features.data()));
+  }
+  for (int t = 0; t < 3; ++t) {
+    std::vector<float> answers(examples.size());
+    std::vector<std::thread> threads;
+    for (size_t first = 0; first < 4; ++first) {
+      threads.emplace_back([&, first] {
+        for (size_t i = first; i < examples.size(); i += 4) {
+          answers[i] = network_->ScoreOnce(examples[i].View(), examples[i].config_features.data());
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(answers, in_turn);
+  }
+}
+
+TEST_F(NetworkTest, AnOpcodeThatTheNetworkHasNotGivesNoNumber) {
+  KernelExample example = MadeUpExample(1, 5, 1);
+  example.graph.opcodes[3] = 5;
+  EXPECT_TRUE(std::isnan(network_->ScoreOnce(example.View(), example.config_features.data())));
 }
 
 TEST_F(NetworkTest, CorrectionsStayWithinTheCap) {
