@@ -272,6 +272,7 @@ absl::StatusOr<AotDefault> AotBackend::CompileProgram(const HloModule& program) 
   proto::HloModuleProto filled = program.ToProto();
   FillElidedConstants(&filled, /*seed=*/0);
   StampInstructions(&filled);
+  if (program.is_scheduled()) PinEntryLayouts(&filled);
   return CompileAndExtract(PjrtProgram{filled.SerializeAsString(), "hlo"}, &program);
 }
 

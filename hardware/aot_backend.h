@@ -76,7 +76,8 @@ class AotBackend : public MeasurementBackend {
                                                               const TileBounds* bounds);
 
   // Compiles a program as it is, before optimisation or not, and finds its kernels and where they
-  // come from. Elided constants count as zeros. The compiler's complaint if it does not compile.
+  // come from. One that is scheduled keeps its kernels, and its layouts of parameters and results.
+  // Elided constants count as zeros. The compiler's complaint if it does not compile.
   absl::StatusOr<AotDefault> CompileProgram(const HloModule& program);
 
   // The compiled program in the compiler's own form, for loading it on a device of the generation.

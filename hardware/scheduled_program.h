@@ -12,7 +12,7 @@
 namespace autotune {
 
 // Whether arrays of an optimised program lie in a memory that the compiler chose for them (VMEM on
-// v5e and later). Such a program cannot be compiled a second time: where in that memory they lie is
+// v4 and later). Such a program cannot be compiled a second time: where in that memory they lie is
 // lost, and so is that some of them overlap on purpose. Scalars do not count: the compiler places
 // them again.
 bool HoldsPlacedArrays(const HloModule& optimized);

@@ -326,6 +326,13 @@ bool HasTilesToApply(const BestConfig& best) {
   });
 }
 
+bool HasCuts(const BestConfig& best) {
+  return std::any_of(best.kernels.begin(), best.kernels.end(), [](const auto& entry) {
+    return entry.config && entry.config->fusion() != nullptr &&
+           !entry.config->fusion()->cuts.empty();
+  });
+}
+
 absl::StatusOr<AppliedProgram> ApplyBest(const HloModule& program, const BestConfig& best,
                                          AotBackend* backend, ApplyForm form) {
   return Applier(program, best, backend, form).Run();

@@ -33,7 +33,7 @@ enum class ApplyOutcome {
 // What became of the configuration of one kernel.
 struct AppliedKernel {
   std::string kernel;
-  std::string config;  // canonical key
+  std::string config;  // canonical key; empty if nothing of it was measured
   ApplyOutcome outcome = ApplyOutcome::kNotApplied;
   // The instructions of the program that carry the tile; sorted.
   std::vector<std::string> instructions;
@@ -55,19 +55,22 @@ struct AppliedProgram {
   int64_t Count(ApplyOutcome outcome) const;
 };
 
-// Writes the configurations of `best` into `program`, a program before optimisation, and compiles
-// the result: only tiles with which the compiled kernels came out stay in it. Where the compiler
-// refuses the whole, tiles are halved until those that it refuses are found. A program that cannot
-// be scheduled (HoldsPlacedArrays; or nothing of it is obeyed so) takes its tiles before
-// optimisation, whatever `form` asks for; so does one without tiles. Without a compiler (`backend`
-// null) only cuts can be applied. InvalidArgument for an optimised program; FailedPrecondition if
-// the program does not compile as it is.
+// Writes the configurations of `best` into `program`, a program before optimisation or, for tiles
+// alone, an optimised one that is scheduled and holds no placed arrays, and compiles the result:
+// only tiles with which the compiled kernels came out stay in it. Where the compiler refuses the
+// whole, tiles are halved until those that it refuses are found. A program that cannot be scheduled
+// (HoldsPlacedArrays; or nothing of it is obeyed so) takes its tiles before optimisation, whatever
+// `form` asks for; so does one without tiles. Without a compiler (`backend` null) only cuts can be
+// applied. FailedPrecondition if the program does not compile as it is.
 absl::StatusOr<AppliedProgram> ApplyBest(const HloModule& program, const BestConfig& best,
                                          AotBackend* backend,
                                          ApplyForm form = ApplyForm::kScheduled);
 
 // Whether anything in `best` takes a compiler to be applied: a tile that is not the default.
 bool HasTilesToApply(const BestConfig& best);
+
+// Whether any operations are to be kept apart.
+bool HasCuts(const BestConfig& best);
 
 }  // namespace autotune
 

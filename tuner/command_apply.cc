@@ -16,6 +16,7 @@
 #include "hardware/elided_constants.h"
 #include "hardware/pjrt_backend.h"
 #include "hardware/pjrt_discovery.h"
+#include "hardware/scheduled_program.h"
 #include "hlo/read_file.h"
 #include "hlo/read_module.h"
 #include "nlohmann/json.hpp"
@@ -35,6 +36,7 @@ using nlohmann::json;
 constexpr char kExamples[] = R"(
 Examples:
   autotune apply step.hlo --config run/best.json --out step.tuned.hlo
+  autotune apply step.opt.hlo --config run/best.json --out step.tuned.hlo     # tiles, TPU v2 and v3
   autotune apply step.opt.hlo --source step.hlo --config run/best.json --out step.tuned.hlo
   autotune apply step.pb --config run/best.json --out step.tuned.pb --to pb --validate
 
@@ -42,7 +44,7 @@ Cuts become an opt-barrier in the program before optimisation. Tiles need libtpu
 with its cuts, and they become the window_config of the kernels of what it made, a scheduled program that the
 compiler emits as it stands (--form scheduled). With --form source they stand on the operations that kernels
 are made around, before optimisation; the same is done where the compiler has placed arrays in VMEM
-(v5e and later). The result is compiled: only what the compiler obeys is written. Ends with exit code 1
+(v4 and later). The result is compiled: only what the compiler obeys is written. Ends with exit code 1
 if nothing could be applied.)";
 
 struct ApplyOptions {
@@ -72,17 +74,29 @@ absl::StatusOr<BestConfig> LoadBest(const std::string& path) {
   return best;
 }
 
-// The program before optimisation, complete.
-absl::StatusOr<std::shared_ptr<const HloModule>> LoadSource(const ApplyOptions& options) {
+// Whether tiles can be written on the kernels of an optimised program.
+bool TakesTiles(const HloModule& optimized) {
+  return optimized.is_scheduled() && !HoldsPlacedArrays(optimized);
+}
+
+// What the best configuration is written into, complete: the program before optimisation, or an
+// optimised one that can be compiled a second time.
+absl::StatusOr<std::shared_ptr<const HloModule>> LoadSource(const ApplyOptions& options,
+                                                            const BestConfig& best) {
   const std::string& path = options.source.empty() ? options.program : options.source;
   absl::StatusOr<Program> program = LoadProgram(path);
   if (!program.ok()) return program.status();
-  if (program->module == nullptr || !IsBeforeOptimisation(*program)) {
+  const bool fits =
+      program->module != nullptr &&
+      (IsBeforeOptimisation(*program) || (TakesTiles(*program->module) && !HasCuts(best)));
+  if (!fits) {
     return WithExitCode(
         kExitBadInput,
         absl::InvalidArgumentError(absl::StrCat(
             path,
-            " is no program before optimisation: a compiler obeys tiles and cuts only there; "
+            " is no program before optimisation: cuts need one, and so do tiles where the "
+            "optimised "
+            "program is not scheduled or holds arrays in VMEM; "
             "give it with --source FILE (in JAX: jax.jit(f).lower(*args).as_text(\"hlo\"))")));
   }
   const int64_t elided = program->module->elided_constant_count();
@@ -266,7 +280,7 @@ absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) 
   }
   absl::StatusOr<BestConfig> best = LoadBest(options.config);
   if (!best.ok()) return best.status();
-  absl::StatusOr<std::shared_ptr<const HloModule>> source = LoadSource(options);
+  absl::StatusOr<std::shared_ptr<const HloModule>> source = LoadSource(options, *best);
   if (!source.ok()) return source.status();
   absl::StatusOr<std::unique_ptr<AotBackend>> compiler = OpenCompiler(options, *best);
   if (!compiler.ok()) return compiler.status();
@@ -304,8 +318,9 @@ void AddApplyCommand(CLI::App& app, CommandContext& context) {
       ->required();
   command->add_option("--config", options->config, "best.json of the run")->required();
   command->add_option("--out", options->out, "The tuned program")->required();
-  command->add_option("--source", options->source,
-                      "The program before optimisation, where PROGRAM is an optimised one");
+  command->add_option(
+      "--source", options->source,
+      "The program before optimisation, where PROGRAM is an optimised one and does not do");
   command->add_option("--to", options->to, "hlo, pb or stablehlo")->capture_default_str();
   command
       ->add_option("--form", options->form,

@@ -156,6 +156,7 @@ class ApplyTest(unittest.TestCase):
     self.assertIn('"output_window_bounds":["64","4"]', text)
     self.assertGreater((self.folder / "tuned.exe").stat().st_size, 1000)
     self.check_source_form()
+    self.check_optimized_program(best)
     # A tile of another rank is refused by name, and the rest is still written.
     best["kernels"][0]["config"] = {"tile": {"output": [8, 8, 8, 8]}}
     (self.folder / "wrong.json").write_text(json.dumps(best))
@@ -163,6 +164,22 @@ class ApplyTest(unittest.TestCase):
     outcomes = {k["name"]: k["outcome"] for k in document["kernels"]}
     self.assertEqual(["applied", "not-applied"], sorted(outcomes.values()))
     self.assertNotEqual("", document["kernels"][0]["detail"])
+
+  def check_optimized_program(self, best):
+    """tuned.hlo is an optimised program: other tiles need no source, cuts do."""
+    best = json.loads(json.dumps(best))
+    for kernel in best["kernels"]:
+      if kernel["kind"] == "reduce":
+        kernel["config"] = {"tile": {"output": [4, 8]}}
+    (self.folder / "again.json").write_text(json.dumps(best))
+    arguments = ["apply", self.folder / "tuned.hlo", "--out", self.folder / "again.hlo", "--json"]
+    result = self.run_command(*arguments, "--config", self.folder / "again.json")
+    document = self.check_json(result.stdout)
+    self.assertEqual(["applied", "default"], sorted(k["outcome"] for k in document["kernels"]))
+    self.assertIn('"output_window_bounds":["4","8"]', (self.folder / "again.hlo").read_text())
+    result = self.run_command(*arguments, "--config", self.folder / "cut.json")
+    self.assertEqual(3, result.returncode, result.stderr)
+    self.assertIn("cuts need one", result.stderr)
 
   def check_source_form(self):
     result = self.apply("tiles.json", "source.hlo", "--json", "--form", "source")
