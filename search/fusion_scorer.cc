@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -215,46 +216,31 @@ double FusionScorer::SecondsOnce(GroupCost* cost) const {
   return corrected->second;
 }
 
-FusionScorer::GroupCost FusionScorer::Merged(const FusionGroups& groups, int32_t first,
-                                             int32_t second) const {
-  std::set<int32_t> members, nodes, written, read;
-  for (int32_t root : {first, second}) {
-    members.insert(groups.Members(root).begin(), groups.Members(root).end());
-    const FusionGroup group = CostOf(groups, root).group;
-    nodes.insert(group.nodes.begin(), group.nodes.end());
-    written.insert(group.written.begin(), group.written.end());
-    read.insert(group.read.begin(), group.read.end());
-  }
-  std::erase_if(read, [&members](int32_t node) { return members.contains(node); });
-  std::erase_if(written, [&](int32_t node) {
-    const auto& out = graph_->OutEdges(node);
-    return !graph_->nodes()[static_cast<size_t>(node)].escapes && !out.empty() &&
-           std::all_of(out.begin(), out.end(), [&](int32_t edge) {
-             return members.contains(graph_->edges()[static_cast<size_t>(edge)].consumer);
-           });
-  });
+FusionScorer::GroupCost FusionScorer::CostOf(const std::vector<int32_t>& nodes) const {
   GroupCost cost;
-  cost.group = {
-      {nodes.begin(), nodes.end()}, {written.begin(), written.end()}, {read.begin(), read.end()}};
+  cost.group = WithBorder(nodes);
+  std::erase_if(cost.group.nodes,
+                [this](int32_t node) { return costs_[static_cast<size_t>(node)].hash == 0; });
   cost.features = FeaturesOf(cost.group);
-  for (int32_t node : nodes) cost.hash += costs_[static_cast<size_t>(node)].hash;
-  for (int32_t node : written) cost.traffic += Mix(~static_cast<uint64_t>(node));
-  for (int32_t node : read) cost.traffic += Mix(static_cast<uint64_t>(node) << 32);
+  for (int32_t node : cost.group.nodes) cost.hash += costs_[static_cast<size_t>(node)].hash;
+  for (int32_t node : cost.group.written) cost.traffic += Mix(~static_cast<uint64_t>(node));
+  for (int32_t node : cost.group.read) cost.traffic += Mix(static_cast<uint64_t>(node) << 32);
   return cost;
 }
 
-double FusionScorer::MergeEffect(const Config& config, int32_t first, int32_t second) const {
+double FusionScorer::MergeEffect(const Config& config, const std::vector<int32_t>& first,
+                                 const std::vector<int32_t>& second) const {
+  std::vector<int32_t> both;
+  std::set_union(first.begin(), first.end(), second.begin(), second.end(),
+                 std::back_inserter(both));
   absl::MutexLock lock(&mutex_);
   const std::vector<uint64_t> bits = BitsOf(config);
   State& state = Nearest(bits);
   MoveTo(bits, &state);
-  GroupCost merged = Merged(state.groups, first, second);
-  const double together =
-      SecondsOnce(&merged) *
-      static_cast<double>(graph_->nodes()[static_cast<size_t>(first)].executions);
-  const double apart =
-      state.seconds[static_cast<size_t>(first)] + state.seconds[static_cast<size_t>(second)];
-  return (together - apart) / std::max(1e-12, state.total + offset_);
+  GroupCost merged = CostOf(both), one = CostOf(first), other = CostOf(second);
+  const double change = SecondsOnce(&merged) - SecondsOnce(&one) - SecondsOnce(&other);
+  const int64_t executions = graph_->nodes()[static_cast<size_t>(first.front())].executions;
+  return change * static_cast<double>(executions) / std::max(1e-12, state.total + offset_);
 }
 
 void FusionScorer::Rescore(State* state) const {

@@ -70,10 +70,11 @@ class FusionScorer final : public CandidateScorer {
   // All groups, by root.
   std::vector<Group> GroupsUnder(const Config& config) const;
 
-  // The relative change of the program's time if the groups of these two roots under `config` were
-  // one kernel: what none reads but they stays in it. No configuration brings that about.
-  // REQUIRES: both are roots of GroupsUnder(config).
-  double MergeEffect(const Config& config, int32_t first, int32_t second) const;
+  // The relative change of the program's time under `config` if two of its kernels were one, each
+  // given by its operations (ascending): what only they read stays in it. No configuration brings
+  // that about. REQUIRES: neither is empty; both run equally often.
+  double MergeEffect(const Config& config, const std::vector<int32_t>& first,
+                     const std::vector<int32_t>& second) const;
 
   // How many groups were scored so far: for tests of what is incremental.
   int64_t scored_groups() const { return scored_groups_; }
@@ -100,8 +101,9 @@ class FusionScorer final : public CandidateScorer {
   };
 
   GroupCost CostOf(const FusionGroups& groups, int32_t root) const;
-  // Of both in one kernel.
-  GroupCost Merged(const FusionGroups& groups, int32_t first, int32_t second) const;
+  // The same of a kernel with these operations, ascending, that reads and writes whatever crosses
+  // its border.
+  GroupCost CostOf(const std::vector<int32_t>& nodes) const;
   FusionKernelFeatures FeaturesOf(const FusionGroup& group) const;
   // Of what crosses the border of these nodes, ascending.
   FusionGroup WithBorder(const std::vector<int32_t>& nodes) const;

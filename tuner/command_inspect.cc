@@ -19,7 +19,7 @@ constexpr char kExamples[] = R"(
 Examples:
   autotune inspect program.hlo --target v3
   autotune inspect program.hlo --target v5e --limit 0 --json
-  autotune inspect before.hlo --fusion --dot | dot -Tsvg > groups.svg
+  autotune inspect before.hlo --fusion --svg groups.svg
 
 The roofline is the larger of FLOPs at the bfloat16 peak and HBM bytes at the bandwidth of one core.
 "compiler" is the compiler's own estimate of the tile that it chose, "analytical" this program's.)";
@@ -27,19 +27,20 @@ The roofline is the larger of FLOPs at the bfloat16 peak and HBM bytes at the ba
 struct InspectOptions {
   std::string program;
   std::string target;
-  std::string recording;
   int64_t limit = 40;
   bool json = false;
   bool fusion = false;
-  bool dot = false;
+  FusionInspection of_fusion;
 };
 
 int RunInspect(const InspectOptions& options, CommandContext& context) {
   absl::StatusOr<Program> program = LoadProgram(options.program);
   if (!program.ok()) return context.Fail(program.status());
-  if (options.fusion || options.dot) {
-    return RunFusionInspection(*program, options.target, options.recording, options.limit,
-                               options.dot, context);
+  if (options.fusion) {
+    FusionInspection of_fusion = options.of_fusion;
+    of_fusion.target = options.target;
+    of_fusion.limit = options.limit;
+    return RunFusionInspection(*program, of_fusion, context);
   }
   absl::StatusOr<Inspection> inspection = Inspect(*program, options.target);
   if (!inspection.ok()) return context.Fail(inspection.status());
@@ -73,10 +74,22 @@ void AddInspectCommand(CLI::App& app, CommandContext& context) {
       "The kernels expected of a program before optimisation, and what each cut would "
       "save or cost by the analytical model");
   command
-      ->add_option("--recording", options->recording,
+      ->add_option("--recording", options->of_fusion.recording,
                    "With --fusion: a fusion recording of the program; shows what was compiled")
       ->needs(fusion);
-  command->add_flag("--dot", options->dot, "The same as a Graphviz graph, groups coloured by cost");
+  command
+      ->add_option("--model", options->of_fusion.model,
+                   "With --fusion: the folder of a model of the fusion task; shows what it expects")
+      ->needs(fusion);
+  CLI::Option* svg = command->add_option(
+      "--svg", options->of_fusion.svg,
+      "With --fusion: a file for a picture of the groups, coloured by cost (needs Graphviz)");
+  svg->needs(fusion);
+  command
+      ->add_flag("--dot", options->of_fusion.dot,
+                 "With --fusion: the picture in Graphviz's language")
+      ->needs(fusion)
+      ->excludes(svg);
   command->footer(kExamples);
   command->callback([options, &context] { context.exit_code = RunInspect(*options, context); });
 }

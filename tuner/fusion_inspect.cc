@@ -1,5 +1,6 @@
 #include "tuner/fusion_inspect.h"
 
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -8,13 +9,18 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "costmodel/fusion_examples.h"
+#include "hardware/atomic_file.h"
 #include "hardware/device_spec.h"
+#include "hlo/fusion_group.h"
 #include "hlo/fusion_inline.h"
 #include "hlo/fusion_realised.h"
 #include "search/fusion_groups.h"
 #include "search/fusion_scorer.h"
 #include "tuner/command_status.h"
+#include "tuner/fusion_picture.h"
+#include "tuner/fusion_prior.h"
 #include "tuner/fusion_render.h"
+#include "tuner/graphviz.h"
 #include "tuner/printable.h"
 
 namespace autotune {
@@ -30,8 +36,71 @@ absl::StatusOr<FusionRecording> LoadFusionsOf(const FusionGraph& graph, const st
   return recording;
 }
 
-int RunFusionInspection(const Program& program, const std::string& target,
-                        const std::string& recording, int64_t limit, bool dot,
+namespace {
+
+// What is known of a program's groups, in the order in which it refers to each other.
+struct Knowledge {
+  std::unique_ptr<FusionScorer> analytical, learned, refitted;
+  std::vector<FusionScorer::Group> realised;
+
+  FusionEvidence Evidence(const FusionRecording* recording) const {
+    if (refitted == nullptr) return {learned.get()};
+    return {learned.get(), refitted.get(), recording, &realised};
+  }
+};
+
+// The kernels of a compilation.
+std::vector<FusionScorer::Group> KernelsOf(const FusionGraph& graph,
+                                           const FusionRecording& recording,
+                                           const FusionEntry& entry) {
+  std::vector<FusionGroup> groups = GroupsOf(graph, recording.GroupingOf(entry));
+  std::vector<FusionScorer::Group> kernels;
+  for (size_t k = 0; k < entry.kernels.size(); ++k) {
+    const FusionRecordedKernel& kernel = recording.kernels()[static_cast<size_t>(entry.kernels[k])];
+    const int32_t root = groups[k].nodes.empty() ? -1 : groups[k].nodes.back();
+    kernels.push_back({root, std::move(groups[k].nodes),
+                       kernel.once.schedule * static_cast<double>(kernel.executions)});
+  }
+  return kernels;
+}
+
+absl::StatusOr<Knowledge> Gather(const FusionGraph& graph, const FusionRecording* recorded,
+                                 const DeviceSpec& device, const std::string& model) {
+  const FusionEntry* base = recorded != nullptr ? recorded->Find({}) : nullptr;
+  const bool realised = base != nullptr && !base->failure.has_value();
+  // A program with barriers of its own shows its groups as they are.
+  const FusionOutline outline =
+      realised ? OutlineOf(graph, recorded->GroupingOf(*base)) : PredictOutline(graph);
+  Knowledge knowledge;
+  knowledge.analytical = std::make_unique<FusionScorer>(&graph, outline, device);
+  if (!model.empty()) {
+    absl::StatusOr<FusionPrior> prior = CreateFusionPrior(model, &graph, device);
+    if (!prior.ok()) return prior.status();
+    knowledge.learned = std::make_unique<FusionScorer>(&graph, outline, device, *std::move(prior));
+  }
+  if (!realised) return knowledge;
+  std::vector<TimedKernel> kernels;
+  for (FusionRecordedGroup& kernel : RecordedGroups(graph, *recorded)) {
+    kernels.push_back({std::move(kernel.group), kernel.seconds});
+  }
+  knowledge.refitted = std::make_unique<FusionScorer>(&graph, outline, device);
+  knowledge.refitted->Learn(kernels, base->total.schedule);
+  knowledge.realised = KernelsOf(graph, *recorded, *base);
+  return knowledge;
+}
+
+int WritePicture(const std::string& graph, const std::string& path, CommandContext& context) {
+  absl::StatusOr<std::string> svg = DrawSvg(graph);
+  if (!svg.ok()) return context.Fail(WithExitCode(kExitBroken, svg.status()));
+  absl::Status written = WriteFileAtomically(path, *svg);
+  if (!written.ok()) return context.Fail(WithExitCode(kExitBroken, written));
+  context.err << "picture: " << PrintableLine(path) << "\n";
+  return kExitDone;
+}
+
+}  // namespace
+
+int RunFusionInspection(const Program& program, const FusionInspection& options,
                         CommandContext& context) {
   if (program.module == nullptr) {
     return context.Fail(kExitBadInput, "--fusion needs a program, not a recording of kernels");
@@ -39,34 +108,29 @@ int RunFusionInspection(const Program& program, const std::string& target,
   absl::StatusOr<FusionGraph> graph = InlinedFusionGraph(*program.module);
   if (!graph.ok()) return context.Fail(WithExitCode(kExitBadInput, graph.status()));
   std::optional<FusionRecording> recorded;
-  if (!recording.empty()) {
-    absl::StatusOr<FusionRecording> loaded = LoadFusionsOf(*graph, recording);
+  if (!options.recording.empty()) {
+    absl::StatusOr<FusionRecording> loaded = LoadFusionsOf(*graph, options.recording);
     if (!loaded.ok()) return context.Fail(loaded.status());
     recorded = *std::move(loaded);
   }
-  const std::string name = recorded.has_value() ? recorded->origin().device
-                           : target.empty()     ? std::string(kAssumedTarget)
-                                                : target;
+  const std::string name = recorded.has_value()     ? recorded->origin().device
+                           : options.target.empty() ? std::string(kAssumedTarget)
+                                                    : options.target;
   absl::StatusOr<DeviceSpec> device = FindDeviceSpec(name);
   if (!device.ok()) return context.Fail(WithExitCode(kExitWrongUse, device.status()));
-  const FusionEntry* base = recorded.has_value() ? recorded->Find({}) : nullptr;
-  const bool realised = base != nullptr && !base->failure.has_value();
-  // A program with barriers of its own shows its groups as they are.
-  const FusionOutline outline =
-      realised ? OutlineOf(*graph, recorded->GroupingOf(*base)) : PredictOutline(*graph);
-  const FusionScorer scorer(&*graph, outline, *device);
-  FusionScorer refitted(&*graph, outline, *device);
-  FusionEvidence evidence;
-  if (realised) {
-    std::vector<TimedKernel> kernels;
-    for (FusionRecordedGroup& kernel : RecordedGroups(*graph, *recorded)) {
-      kernels.push_back({std::move(kernel.group), kernel.seconds});
-    }
-    refitted.Learn(kernels, base->total.schedule);
-    evidence = {&refitted, &*recorded};
+  const absl::StatusOr<Knowledge> known =
+      Gather(*graph, recorded.has_value() ? &*recorded : nullptr, *device, options.model);
+  if (!known.ok()) return context.Fail(known.status());
+  const FusionEvidence evidence = known->Evidence(recorded.has_value() ? &*recorded : nullptr);
+  if (options.dot || !options.svg.empty()) {
+    const std::string dot =
+        FusionGroupsDot(*graph, *known->analytical, {}, device->name, options.limit, evidence);
+    if (!options.svg.empty()) return WritePicture(dot, options.svg, context);
+    context.out << PrintableText(dot);
+  } else {
+    context.out << PrintableText(
+        FusionGroupsText(*graph, *known->analytical, {}, device->name, options.limit, evidence));
   }
-  context.out << PrintableText(dot ? FusionGroupsDot(*graph, realised ? refitted : scorer, {})
-                                   : FusionGroupsText(*graph, scorer, {}, limit, evidence));
   return kExitDone;
 }
 

@@ -15,11 +15,19 @@ namespace autotune {
 // The fusion recording at `path`, if it is of this graph. Errors carry exit codes.
 absl::StatusOr<FusionRecording> LoadFusionsOf(const FusionGraph& graph, const std::string& path);
 
-// `autotune inspect --fusion`: the groups that are expected, as text, or as a Graphviz graph. With
-// a fusion recording of the program (else empty) those that follow from the edges its default
-// fused, and what was compiled of each cut.
-int RunFusionInspection(const Program& program, const std::string& target,
-                        const std::string& recording, int64_t limit, bool dot,
+// What `autotune inspect --fusion` was asked for.
+struct FusionInspection {
+  std::string target;     // empty: the recording's device, else kAssumedTarget
+  std::string recording;  // a fusion recording of the program; may be empty
+  std::string model;      // of CreateFusionPrior; may be empty
+  int64_t limit = 0;      // of groups, dearest first; 0: all
+  bool dot = false;       // Graphviz's language instead of text
+  std::string svg;        // a file for the picture, instead of text; may be empty
+};
+
+// `autotune inspect --fusion`: the groups that are expected, as text or as a picture. With a
+// recording those that follow from the edges its default fused, and what was compiled of each cut.
+int RunFusionInspection(const Program& program, const FusionInspection& options,
                         CommandContext& context);
 
 }  // namespace autotune

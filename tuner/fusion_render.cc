@@ -1,23 +1,16 @@
 #include "tuner/fusion_render.h"
 
-#include <algorithm>
-#include <cmath>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
-#include "search/fusion_space.h"
 #include "tuner/text_table.h"
 
 namespace autotune {
 namespace {
 
 using nlohmann::json;
-
-std::string Percent(double change) { return absl::StrFormat("%+.2f %%", change * 100); }
 
 json TimesJson(const FusionTimes& times) {
   return {{"schedule", times.schedule}, {"bundles", times.bundles}, {"compiler", times.compiler}};
@@ -37,47 +30,9 @@ std::string NodeName(const FusionGraph& graph, int32_t node) {
   return std::string(graph.nodes()[static_cast<size_t>(node)].instruction->name());
 }
 
-// The edges between members of a group that are not cut.
-std::vector<int64_t> InnerEdges(const FusionGraph& graph, const FusionScorer::Group& group,
-                                const FusionDecision& decision) {
-  std::vector<int64_t> inner;
-  for (int32_t node : group.nodes) {
-    for (int32_t edge : graph.OutEdges(node)) {
-      const int32_t consumer = graph.edges()[static_cast<size_t>(edge)].consumer;
-      if (std::binary_search(group.nodes.begin(), group.nodes.end(), consumer) &&
-          !std::binary_search(decision.cuts.begin(), decision.cuts.end(), edge)) {
-        inner.push_back(edge);
-      }
-    }
-  }
-  return inner;
-}
-
-// What the model expects of cutting, or joining, one edge more: relative change of the program.
-double EffectOf(const FusionScorer& scorer, const FusionDecision& decision, int64_t edge) {
-  const Config configs[] = {Config(decision), Config(FlipEdge(decision, edge))};
-  const std::vector<double> scores = scorer.Score(configs);
-  return std::exp(scores[1] - scores[0]) - 1;
-}
-
-// What all that is known says of cutting, or joining, one edge more.
-std::string Effects(const FusionScorer& scorer, const FusionDecision& decision, int64_t edge,
-                    const FusionEvidence& evidence) {
-  std::string text = Percent(EffectOf(scorer, decision, edge));
-  if (evidence.refitted != nullptr) {
-    absl::StrAppend(&text, "  refitted ", Percent(EffectOf(*evidence.refitted, decision, edge)));
-  }
-  if (evidence.recording == nullptr || !decision.cuts.empty()) return text;
-  const FusionEntry* base = evidence.recording->Find({});
-  const FusionEntry* cut = evidence.recording->Find(FusionDecision{{edge}});
-  if (base == nullptr || cut == nullptr || base->failure || cut->failure) return text;
-  const FusionTimes change = CompareFusions(cut->total, base->total).change;
-  absl::StrAppend(&text, "  compiled ", Percent(change.schedule), ", bundles ",
-                  Percent(change.bundles), ", compiler ", Percent(change.compiler));
-  return text;
-}
-
 }  // namespace
+
+std::string FormatChange(double change) { return absl::StrFormat("%+.2f %%", change * 100); }
 
 std::string EdgeName(const FusionGraph& graph, int64_t edge) {
   const FusionEdge& ends = graph.edges()[static_cast<size_t>(edge)];
@@ -104,8 +59,8 @@ std::string FusionTuningText(const FusionGraph& graph, const FusionTuning& tunin
   row("default", tuning.base);
   row("fastest", tuning.fastest);
   const FusionTimes& change = tuning.comparison.change;
-  table.Row(
-      {"change", Percent(change.schedule), Percent(change.bundles), Percent(change.compiler)});
+  table.Row({"change", FormatChange(change.schedule), FormatChange(change.bundles),
+             FormatChange(change.compiler)});
   if (tuning.agreed.decision != tuning.fastest.decision) row("fastest agreed", tuning.agreed);
   text += table.ToString();
   if (tuning.fastest.decision.cuts.empty()) {
@@ -171,71 +126,6 @@ BestConfig FusionBestConfig(const FusionGraph& graph, const FusionTuning& tuning
   entry.default_seconds = tuning.base.total.schedule;
   best.kernels.push_back(std::move(entry));
   return best;
-}
-
-std::string FusionGroupsText(const FusionGraph& graph, const FusionScorer& scorer,
-                             const FusionDecision& decision, int64_t limit,
-                             const FusionEvidence& evidence) {
-  // The refitted model knows more of the times.
-  const FusionScorer& times = evidence.refitted != nullptr ? *evidence.refitted : scorer;
-  std::vector<FusionScorer::Group> groups = times.GroupsUnder(Config(decision));
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
-  double total = 0;
-  for (const FusionScorer::Group& group : groups) total += group.seconds;
-  std::string text = absl::StrFormat(
-      "%d fusible edges, %d groups expected%s, %s by %s\n", graph.edge_count(), groups.size(),
-      evidence.recording != nullptr ? " from the edges that the default fused" : "",
-      FormatSeconds(total),
-      evidence.refitted != nullptr ? "what was compiled" : "the analytical model");
-  if (limit > 0 && static_cast<int64_t>(groups.size()) > limit) {
-    groups.resize(static_cast<size_t>(limit));
-  }
-  for (const FusionScorer::Group& group : groups) {
-    std::vector<std::string> names;
-    for (int32_t node : group.nodes) names.push_back(NodeName(graph, node));
-    absl::StrAppend(&text, "\n", FormatSeconds(group.seconds), " ",
-                    absl::StrFormat("(%.1f %%)  ", total > 0 ? 100 * group.seconds / total : 0.0),
-                    absl::StrJoin(names, " "), "\n");
-    for (int64_t edge : InnerEdges(graph, group, decision)) {
-      absl::StrAppend(&text, "    cut ", edge, "  ", EdgeName(graph, edge), "  ",
-                      Effects(scorer, decision, edge, evidence), "\n");
-    }
-  }
-  for (int64_t edge : decision.cuts) {
-    absl::StrAppend(&text, "\njoin ", edge, "  ", EdgeName(graph, edge), "  ",
-                    Effects(scorer, decision, edge, evidence));
-  }
-  return decision.cuts.empty() ? text : text + "\n";
-}
-
-std::string FusionGroupsDot(const FusionGraph& graph, const FusionScorer& scorer,
-                            const FusionDecision& decision) {
-  const std::vector<FusionScorer::Group> groups = scorer.GroupsUnder(Config(decision));
-  double dearest = 0;
-  for (const FusionScorer::Group& group : groups) dearest = std::max(dearest, group.seconds);
-  std::string dot = "digraph fusion {\n  node [shape=box, style=filled, fillcolor=white];\n";
-  std::set<int32_t> drawn;  // an operation of several groups stands in the first
-  for (const FusionScorer::Group& group : groups) {
-    // From white to red (hue 0) with the share of the dearest.
-    const double share = dearest > 0 ? std::sqrt(group.seconds / dearest) : 0;
-    absl::StrAppendFormat(&dot,
-                          "  subgraph cluster_%d {\n    label=\"%s\"; style=filled; "
-                          "fillcolor=\"0.0 %.3f 1.0\";\n",
-                          group.root, FormatSeconds(group.seconds), 0.8 * share);
-    for (int32_t node : group.nodes) {
-      if (!drawn.insert(node).second) continue;
-      absl::StrAppendFormat(&dot, "    n%d [label=\"%s\"];\n", node, NodeName(graph, node));
-    }
-    dot += "  }\n";
-  }
-  for (int32_t edge = 0; edge < graph.edge_count(); ++edge) {
-    const FusionEdge& ends = graph.edges()[static_cast<size_t>(edge)];
-    const bool cut = std::binary_search(decision.cuts.begin(), decision.cuts.end(), edge);
-    absl::StrAppendFormat(&dot, "  n%d -> n%d [label=\"%d\"%s];\n", ends.producer, ends.consumer,
-                          edge, cut ? ", style=dashed" : "");
-  }
-  return dot + "}\n";
 }
 
 }  // namespace autotune

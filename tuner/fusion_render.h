@@ -30,21 +30,43 @@ BestConfig FusionBestConfig(const FusionGraph& graph, const FusionTuning& tuning
 
 // What else there is to say of cuts beside the model's view. All may be null.
 struct FusionEvidence {
+  const FusionScorer* learned = nullptr;       // a network's view
   const FusionScorer* refitted = nullptr;      // to what was compiled
   const FusionRecording* recording = nullptr;  // of the graph
+  // The kernels of its default compilation with their times, which then stand for the expected
+  // groups. A kernel without operations of the program is the compiler's own.
+  const std::vector<FusionScorer::Group>* realised = nullptr;
 };
 
-// The groups that are expected under a decision, dearest first, with what each cut within them
-// would save or cost by the model, by the refitted one, and by the three estimates where that cut
-// alone was compiled; what joining each edge would that is cut; at most `limit` groups (0: all).
-std::string FusionGroupsText(const FusionGraph& graph, const FusionScorer& scorer,
-                             const FusionDecision& decision, int64_t limit,
-                             const FusionEvidence& evidence = {});
+// What a model expects of cutting, or joining, one edge more: relative change of the program's
+// time.
+double FusionEffectOf(const FusionScorer& scorer, const FusionDecision& decision, int64_t edge);
 
-// The groups as a Graphviz graph: operations as nodes, groups as clusters coloured by their share
-// of the time, cut edges dashed.
-std::string FusionGroupsDot(const FusionGraph& graph, const FusionScorer& scorer,
-                            const FusionDecision& decision);
+// The same by all that is known: the model, the network, the refitted model, and the three
+// estimates where that cut alone was compiled.
+std::string FusionEffects(const FusionScorer& scorer, const FusionDecision& decision, int64_t edge,
+                          const FusionEvidence& evidence);
+
+// A change of time as "+1.20 %".
+std::string FormatChange(double change);
+
+// The groups under a decision: those that were realised, where nothing is cut and that is known,
+// else those that are expected.
+std::vector<FusionScorer::Group> ShownGroups(const FusionScorer& scorer,
+                                             const FusionDecision& decision,
+                                             const FusionEvidence& evidence);
+
+// "30 groups expected, 3.761 ms by the analytical model": what these are.
+std::string GroupsTitle(const std::vector<FusionScorer::Group>& groups,
+                        const FusionDecision& decision, const FusionEvidence& evidence);
+
+// The groups of ShownGroups, dearest first, with what each cut within them
+// would save or cost by FusionEffects; what joining each edge would that is cut; and what one
+// kernel in the place of two would that an edge joins, but that are not expected to fuse, by the
+// models. At most `limit` groups and merges (0: all). `device`: "tpu-v3".
+std::string FusionGroupsText(const FusionGraph& graph, const FusionScorer& scorer,
+                             const FusionDecision& decision, const std::string& device,
+                             int64_t limit, const FusionEvidence& evidence = {});
 
 }  // namespace autotune
 

@@ -154,6 +154,26 @@ ENTRY e { x = f32[1024,1024] parameter(0)  a = f32[1024,1024] negate(x)
   EXPECT_NEAR(std::exp(scores[1]), 4 * array + 2 * fixed, 1e-12);
 }
 
+TEST(FusionScorerTest, MergingSavesTrafficToo) {
+  const FusionGraph graph = ParseGraph(R"(HloModule m
+ENTRY e { x = f32[1024,1024] parameter(0)  a = f32[1024,1024] negate(x)
+  b = f32[1024,1024] abs(a)
+  ROOT c = f32[1024,1024] add(a, b) })");
+  FusionScorer scorer(&graph, PredictOutline(graph), V3());
+  const int32_t a = Node(graph, "a"), b = Node(graph, "b"), c = Node(graph, "c");
+  const Config cut{FusionDecision{{0, 1, 2}}};
+  const double array = 4.0 * 1024 * 1024 / V3().hbm_bytes_per_second;
+  const double fixed = 463 / V3().clock_hz;
+  const double total = 7 * array + 3 * fixed;
+  // a is written for c, but not read for b.
+  EXPECT_NEAR(scorer.MergeEffect(cut, {a}, {b}), (-array - fixed) / total, 1e-9);
+  // a and b are read, b is not written and not read.
+  EXPECT_NEAR(scorer.MergeEffect(cut, {b}, {c}), (-3 * array - fixed) / total, 1e-9);
+  // A kernel that is known takes its time.
+  scorer.Learn({{Of({a}), 1e-3}, {Of({b}), 1e-3}, {Of({c}), 1e-3}, {Of({b, c}), 1e-3}}, 0);
+  EXPECT_NEAR(scorer.MergeEffect(cut, {b}, {c}), -1.0 / 3, 1e-9);
+}
+
 TEST(FusionScorerTest, KnownKernelsTakeTheirTime) {
   const FusionGraph graph = ParseGraph(R"(HloModule m
 ENTRY e { x = f32[1024,1024] parameter(0)  a = f32[1024,1024] negate(x)

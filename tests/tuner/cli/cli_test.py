@@ -951,6 +951,44 @@ class InspectTest(CliTestCase):
     self.assertIn("tpu-v3", self.expect(2, "inspect", PROGRAM, "--target", "gpu").stderr)
 
 
+class InspectFusionTest(CliTestCase):
+  BLOCK = SOURCE / "examples" / "mlp_block"
+
+  def test_cuts_and_merges_by_each_model(self):
+    text = self.expect(0, "inspect", self.BLOCK / "mlp_block.hlo", "--fusion", "--target", "v3").stdout
+    self.assertRegex(text, r"cut 0  dot_general\.2 -> add\.7  analytical [+-]\d+\.\d\d %\n")
+    self.assertIn("by the analytical model", text)
+    text = self.expect(0, "inspect", self.BLOCK / "mlp_block.hlo", "--fusion", "--recording",
+                       self.BLOCK / "fusions_v3.jsonl.gz").stdout
+    change = r"[+-]\d+\.\d\d %"
+    self.assertRegex(text, rf"cut \d+  \S+ -> \S+  analytical {change}  refitted {change}"
+                           rf"  compiled {change}, bundles {change}, compiler {change}\n")
+    self.assertIn("18 fusible edges; 1 kernel, 139.7 us by the static schedule of the default", text)
+
+  def test_a_picture_is_drawn_by_the_dot_of_path(self):
+    folder = self.directory / "bin"
+    folder.mkdir()
+    dot = folder / "dot"
+    dot.write_text("#!/bin/sh\necho \"<svg>$1 $2\" > \"$3\"\n/bin/cat \"$4\" >> \"$3\"\n")
+    dot.chmod(0o755)
+    arguments = ["inspect", self.BLOCK / "mlp_block.hlo", "--fusion", "--target", "v3"]
+    environment = dict(os.environ, PATH=str(folder))
+    result = self.expect(0, *arguments, "--svg", "groups.svg", env=environment)
+    self.assertEqual("", result.stdout)
+    self.assertIn("groups.svg", result.stderr)
+    drawn = (self.directory / "groups.svg").read_text()
+    self.assertTrue(drawn.startswith("<svg>-Tsvg -o\n"), drawn)
+    self.assertEqual(self.expect(0, *arguments, "--dot").stdout, drawn.split("\n", 1)[1])
+
+  def test_without_graphviz_the_package_is_named(self):
+    environment = dict(os.environ, PATH=str(self.directory))
+    result = self.expect(4, "inspect", self.BLOCK / "mlp_block.hlo", "--fusion", "--svg", "groups.svg",
+                         env=environment)
+    self.assertIn("graphviz", result.stderr)
+    self.assertFalse((self.directory / "groups.svg").exists())
+    self.assertIn("--fusion", self.expect(2, "inspect", PROGRAM, "--svg", "groups.svg").stderr)
+
+
 class RecordsTest(CliTestCase):
 
   def test_list_show_and_verify(self):
