@@ -41,6 +41,13 @@ bool MadeAnywhere(const HloInstruction& instruction) {
          instruction.shape().ElementsIn() <= 1;
 }
 
+// Without branches: a node is part of one to nine groups.
+bool Contains(const FusionGroups::Roots& roots, int32_t root) {
+  bool found = false;
+  for (int32_t other : roots) found |= other == root;
+  return found;
+}
+
 }  // namespace
 
 struct FusionScorer::State {
@@ -100,9 +107,12 @@ FusionKernelFeatures FusionScorer::Finish(double compute_seconds, double bytes,
   return counts;
 }
 
-FusionScorer::GroupCost FusionScorer::CostOf(const FusionGroups& groups, int32_t root) const {
+void FusionScorer::FillCost(const FusionGroups& groups, int32_t root, GroupCost* filled) const {
   ++scored_groups_;
-  GroupCost cost;
+  GroupCost& cost = *filled;
+  for (auto* nodes : {&cost.group.nodes, &cost.group.written, &cost.group.read}) nodes->clear();
+  cost.features = FusionKernelFeatures();
+  cost.hash = cost.traffic = 0;
   double compute = 0, bytes = 0;
   for (int32_t member : groups.Members(root)) {
     const auto m = static_cast<size_t>(member);
@@ -124,7 +134,7 @@ FusionScorer::GroupCost FusionScorer::CostOf(const FusionGroups& groups, int32_t
       if (costs_[o].bytes == 0) continue;
       const FusionGroups::Roots& of = groups.GroupsOf(operands[i]);
       const bool inside = edge >= 0 && outline_.fused[static_cast<size_t>(edge)] &&
-                          !groups.IsCut(edge) && std::binary_search(of.begin(), of.end(), root);
+                          !groups.IsCut(edge) && Contains(of, root);
       if (!inside) cost.group.read.push_back(operands[i]);
     }
   }
@@ -137,7 +147,6 @@ FusionScorer::GroupCost FusionScorer::CostOf(const FusionGroups& groups, int32_t
   }
   cost.features.read_values = static_cast<int>(read.size());
   cost.features = Finish(compute, bytes, cost.features);
-  return cost;
 }
 
 FusionGroup FusionScorer::WithBorder(const std::vector<int32_t>& nodes) const {
@@ -187,8 +196,8 @@ double FusionScorer::Expect(const FusionGroup& group, const FusionKernelFeatures
 
 double FusionScorer::SecondsOf(const FusionGroups& groups, int32_t root) const {
   if (groups.Members(root).empty()) return 0;
-  GroupCost cost = CostOf(groups, root);
-  return SecondsOnce(&cost) *
+  FillCost(groups, root, &scratch_);
+  return SecondsOnce(&scratch_) *
          static_cast<double>(graph_->nodes()[static_cast<size_t>(root)].executions);
 }
 

@@ -100,7 +100,7 @@ class FusionScorer final : public CandidateScorer {
     double prior_seconds = 0;
   };
 
-  GroupCost CostOf(const FusionGroups& groups, int32_t root) const;
+  void FillCost(const FusionGroups& groups, int32_t root, GroupCost* cost) const;
   // The same of a kernel with these operations, ascending, that reads and writes whatever crosses
   // its border.
   GroupCost CostOf(const std::vector<int32_t>& nodes) const;
@@ -145,6 +145,7 @@ class FusionScorer final : public CandidateScorer {
   mutable absl::flat_hash_map<uint64_t, double> corrected_ ABSL_GUARDED_BY(mutex_);
   double offset_ ABSL_GUARDED_BY(mutex_) = 0;
   mutable std::list<State> states_ ABSL_GUARDED_BY(mutex_);  // used last first
+  mutable GroupCost scratch_ ABSL_GUARDED_BY(mutex_);        // spares allocations
 };
 
 }  // namespace autotune

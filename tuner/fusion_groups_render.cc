@@ -110,13 +110,11 @@ std::string MergesText(const FusionGraph& graph, const FusionScorer& scorer,
   const size_t all = merges.size();
   if (limit > 0 && all > static_cast<size_t>(limit)) merges.resize(static_cast<size_t>(limit));
   for (const Merge& merge : merges) {
-    const auto change = [&](const FusionScorer& model) {
-      return model.MergeEffect(Config(decision), groups[merge.first].nodes,
-                               groups[merge.second].nodes);
-    };
     absl::StrAppend(&text, "    merge ", EdgeName(graph, merge.edges.front()));
     if (merge.edges.size() > 1) absl::StrAppend(&text, " and ", merge.edges.size() - 1, " more");
-    absl::StrAppend(&text, "  ", ByModel(scorer, evidence, change), "\n");
+    absl::StrAppend(
+        &text, "  ",
+        MergeEffects(scorer, decision, groups[merge.first], groups[merge.second], evidence), "\n");
   }
   if (merges.size() < all) absl::StrAppend(&text, "    ", all - merges.size(), " more\n");
   return text;
@@ -163,6 +161,14 @@ std::string FusionEffects(const FusionScorer& scorer, const FusionDecision& deci
   absl::StrAppend(&text, "  compiled ", FormatChange(change.schedule), ", bundles ",
                   FormatChange(change.bundles), ", compiler ", FormatChange(change.compiler));
   return text;
+}
+
+std::string MergeEffects(const FusionScorer& scorer, const FusionDecision& decision,
+                         const FusionScorer::Group& first, const FusionScorer::Group& second,
+                         const FusionEvidence& evidence) {
+  return ByModel(scorer, evidence, [&](const FusionScorer& model) {
+    return model.MergeEffect(Config(decision), first.nodes, second.nodes);
+  });
 }
 
 std::string FusionGroupsText(const FusionGraph& graph, const FusionScorer& scorer,

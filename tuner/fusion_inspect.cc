@@ -49,7 +49,7 @@ struct Knowledge {
   }
 };
 
-// The kernels of a compilation.
+// The kernels of a compilation, without their parameters and constants.
 std::vector<FusionScorer::Group> KernelsOf(const FusionGraph& graph,
                                            const FusionRecording& recording,
                                            const FusionEntry& entry) {
@@ -57,8 +57,10 @@ std::vector<FusionScorer::Group> KernelsOf(const FusionGraph& graph,
   std::vector<FusionScorer::Group> kernels;
   for (size_t k = 0; k < entry.kernels.size(); ++k) {
     const FusionRecordedKernel& kernel = recording.kernels()[static_cast<size_t>(entry.kernels[k])];
-    const int32_t root = groups[k].nodes.empty() ? -1 : groups[k].nodes.back();
-    kernels.push_back({root, std::move(groups[k].nodes),
+    std::vector<int32_t>& nodes = groups[k].nodes;
+    std::erase_if(nodes,
+                  [&graph](int32_t n) { return graph.nodes()[static_cast<size_t>(n)].free; });
+    kernels.push_back({nodes.empty() ? -1 : nodes.back(), std::move(nodes),
                        kernel.once.schedule * static_cast<double>(kernel.executions)});
   }
   return kernels;

@@ -185,13 +185,31 @@ class Picture {
     });
   }
 
+  // What one kernel in the place of the two that the edge joins would change.
+  std::string MergeTooltip(int32_t edge) const {
+    const FusionEdge& ends = graph_.edges()[static_cast<size_t>(edge)];
+    const std::vector<size_t>& from = groups_of_[static_cast<size_t>(ends.producer)];
+    const std::vector<size_t>& to = groups_of_[static_cast<size_t>(ends.consumer)];
+    const auto executions = [this](int32_t node) {
+      return graph_.nodes()[static_cast<size_t>(node)].executions;
+    };
+    if (from.size() != 1 || to.size() != 1 ||
+        executions(ends.producer) != executions(ends.consumer)) {
+      return "";
+    }
+    return absl::StrFormat(", edgetooltip=\"merge, %s: %s\"", Quoted(EdgeName(graph_, edge)),
+                           Quoted(MergeEffects(scorer_, decision_, groups_[from.front()],
+                                               groups_[to.front()], evidence_)));
+  }
+
   void AddEdge(int32_t edge) {
     const FusionEdge& ends = graph_.edges()[static_cast<size_t>(edge)];
     if (!IsDrawn(ends.producer) || !IsDrawn(ends.consumer)) return;
     const bool cut = std::binary_search(decision_.cuts.begin(), decision_.cuts.end(), edge);
     absl::StrAppendFormat(&text_, "  n%d -> n%d [", ends.producer, ends.consumer);
     if (!cut && !InOneGroup(ends)) {
-      absl::StrAppendFormat(&text_, "label=\" %d\", color=grey50, fontcolor=grey50];\n", edge);
+      absl::StrAppendFormat(&text_, "label=\" %d\", color=grey50, fontcolor=grey50%s];\n", edge,
+                            MergeTooltip(edge));
       return;
     }
     absl::StrAppendFormat(&text_, "label=\" %d: %s\"%s, edgetooltip=\"%s %d, %s: %s\"];\n", edge,

@@ -47,6 +47,12 @@ double FusionEffectOf(const FusionScorer& scorer, const FusionDecision& decision
 std::string FusionEffects(const FusionScorer& scorer, const FusionDecision& decision, int64_t edge,
                           const FusionEvidence& evidence);
 
+// What one kernel in the place of these two groups would change, by all models. REQUIRES: neither
+// is empty; both run equally often.
+std::string MergeEffects(const FusionScorer& scorer, const FusionDecision& decision,
+                         const FusionScorer::Group& first, const FusionScorer::Group& second,
+                         const FusionEvidence& evidence);
+
 // A change of time as "+1.20 %".
 std::string FormatChange(double change);
 

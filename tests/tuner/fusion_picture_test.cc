@@ -58,6 +58,15 @@ TEST_F(FusionPictureTest, SaysWhatItShows) {
   EXPECT_THAT(dot, Not(HasSubstr("dashed\"")));
 }
 
+TEST_F(FusionPictureTest, EdgesBetweenGroupsSayWhatMergingChanges) {
+  FusionOutline outline = PredictOutline(graph_);
+  outline.fused[0] = false;
+  const FusionScorer scorer(&graph_, outline, *FindDeviceSpec("v3"));
+  // b is computed by both of its users, so only a joins the one kernel to the other.
+  const std::string dot = FusionGroupsDot(graph_, scorer, FusionDecision{{1, 2}}, "tpu-v3");
+  EXPECT_THAT(dot, HasSubstr("fontcolor=grey50, edgetooltip=\"merge, a -> b: analytical -"));
+}
+
 TEST_F(FusionPictureTest, ShowsTheDearestGroups) {
   const std::string dot = FusionGroupsDot(graph_, scorer_, {}, "tpu-v3", 1);
   EXPECT_THAT(dot, HasSubstr("; the 1 dearest shown<"));
