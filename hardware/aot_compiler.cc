@@ -115,14 +115,9 @@ absl::Status AotCompiler::StartWorker() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(
-    const PjrtProgram& program, bool serialize, std::optional<absl::Duration> timeout) {
-  AotProgram result;
-  const absl::Time start = absl::Now();
-  if (worker_ == nullptr || !worker_->alive()) {
-    if (absl::Status status = StartWorker(); !status.ok()) return status;
-    result.times.workers_started = 1;
-  }
+absl::StatusOr<std::variant<std::string, Failure>> AotCompiler::Ask(const PjrtProgram& program,
+                                                                    bool serialize,
+                                                                    absl::Duration timeout) {
   proto::WorkerRequest request;
   proto::AotCompileRequest& compile = *request.mutable_aot_compile();
   compile.set_plugin(options_.plugin);
@@ -133,18 +128,18 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(
   compile.set_dump_directory(scratch_->work());
   compile.set_want_schedules(true);
   compile.set_serialize(serialize);
-  std::variant<std::string, Failure> answer =
-      worker_->Call(request.SerializeAsString(), timeout.value_or(options_.timeout));
-  if (Failure* failure = std::get_if<Failure>(&answer)) {
-    if (DiskIsFull(*failure)) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the compiler cannot write to ", scratch_->work(), ": ", failure->message));
-    }
-    return std::move(*failure);
+  std::variant<std::string, Failure> answer = worker_->Call(request.SerializeAsString(), timeout);
+  const Failure* failure = std::get_if<Failure>(&answer);
+  if (failure != nullptr && DiskIsFull(*failure)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the compiler cannot write to ", scratch_->work(), ": ", failure->message));
   }
+  return answer;
+}
 
+absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Read(const std::string& answer) {
   proto::WorkerReply reply;
-  if (!reply.ParseFromString(std::get<std::string>(answer))) {
+  if (!reply.ParseFromString(answer)) {
     return absl::DataLossError("a worker's reply cannot be read");
   }
   if (reply.status_code() != 0) {
@@ -161,6 +156,7 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(
   if (!parsed.ok()) {
     return Failure{FailureKind::kCompileError, std::string(parsed.status().message())};
   }
+  AotProgram result;
   result.module = *std::move(parsed);
   for (const auto& schedule : compiled.schedules())
     result.schedules.push_back(FromRecord(schedule));
@@ -174,10 +170,26 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(
   result.times.read_back = compiled.read_back_seconds();
   result.times.parse = compiled.parse_seconds();
   result.times.dump_bytes = compiled.dump_bytes();
-  if (result.times.workers_started > 0) {
-    result.times.start = absl::ToDoubleSeconds(absl::Now() - start) - result.times.compile -
-                         result.times.read_back - result.times.parse;
+  return result;
+}
+
+absl::StatusOr<std::variant<AotProgram, Failure>> AotCompiler::Compile(
+    const PjrtProgram& program, bool serialize, std::optional<absl::Duration> timeout) {
+  const absl::Time start = absl::Now();
+  const bool starts = worker_ == nullptr || !worker_->alive();
+  if (starts) {
+    if (absl::Status status = StartWorker(); !status.ok()) return status;
   }
+  absl::StatusOr<std::variant<std::string, Failure>> answer =
+      Ask(program, serialize, timeout.value_or(options_.timeout));
+  if (!answer.ok()) return answer.status();
+  if (Failure* failure = std::get_if<Failure>(&*answer)) return std::move(*failure);
+  absl::StatusOr<std::variant<AotProgram, Failure>> result = Read(std::get<std::string>(*answer));
+  if (!starts || !result.ok() || !std::holds_alternative<AotProgram>(*result)) return result;
+  AotTimes& times = std::get<AotProgram>(*result).times;
+  times.workers_started = 1;
+  times.start =
+      absl::ToDoubleSeconds(absl::Now() - start) - times.compile - times.read_back - times.parse;
   return result;
 }
 

@@ -90,6 +90,10 @@ class AotCompiler {
   AotCompiler(const AotCompilerOptions& options, std::unique_ptr<ScratchFolder> scratch);
 
   absl::Status StartWorker();
+  // The worker's answer. ResourceExhausted if the disk is full where it writes.
+  absl::StatusOr<std::variant<std::string, Failure>> Ask(const PjrtProgram& program, bool serialize,
+                                                         absl::Duration timeout);
+  absl::StatusOr<std::variant<AotProgram, Failure>> Read(const std::string& answer);
 
   const AotCompilerOptions options_;
   const std::unique_ptr<ScratchFolder> scratch_;

@@ -149,15 +149,8 @@ absl::Status CheckStrategy(const TuneOptions& options) {
   return OneOf("--strategy", options.strategy, names);
 }
 
-}  // namespace
-
-std::vector<std::string> ProgramsOf(const TuneOptions& options) {
-  std::vector<std::string> programs = {options.program};
-  programs.insert(programs.end(), options.more_programs.begin(), options.more_programs.end());
-  return programs;
-}
-
-void AddTuneOptions(CLI::App& command, TuneOptions& options) {
+// What is tuned, and what it may cost.
+void AddProgramOptions(CLI::App& command, TuneOptions& options) {
   command.add_option_function<std::vector<std::string>>(
       "PROGRAM",
       [&options](const std::vector<std::string>& programs) {
@@ -171,6 +164,10 @@ void AddTuneOptions(CLI::App& command, TuneOptions& options) {
                          "]; 0 shows what is recorded"));
   AddNumber(command, "--budget-seconds", options.budget_seconds, kSecondsRange,
             "Device time to spend at most (simulated for replay)");
+}
+
+// What measures.
+void AddBackendOptions(CLI::App& command, TuneOptions& options) {
   command
       .add_option("--recording", options.recordings,
                   "A file of recorded measurements to replay; may be repeated")
@@ -179,6 +176,20 @@ void AddTuneOptions(CLI::App& command, TuneOptions& options) {
   command.add_option("--plugin", options.plugin,
                      "PJRT plugin of the device for --backend pjrt [libtpu]");
   command.add_option("--target", options.target, "v2, v3, v4, v5e, v5p, v6e or v7x");
+  AddNumber(command, "--repeats", options.repeats, kRepeatsRange, "Runs for one measurement")
+      ->capture_default_str();
+  AddNumber(command, "--compile-seconds", options.compile_seconds, kSecondsRange,
+            "Simulated compile time where replay has none recorded")
+      ->capture_default_str();
+  AddNumber(command, "--timeout-seconds", options.timeout_seconds, kTimeoutRange,
+            "A candidate that takes longer has failed (aot, pjrt, fleet)")
+      ->capture_default_str();
+  AddNumber(command, "--jobs", options.jobs, kJobsRange,
+            "Threads, compilations at a time, and workers of a fleet [as many as there are cores]");
+}
+
+// How it searches.
+void AddSearchOptions(CLI::App& command, TuneOptions& options) {
   command.add_option(
       "--space", options.space,
       "What is tuned: tile, layout (recorded ones), fusion or tile+fusion [what is recorded, else "
@@ -193,16 +204,10 @@ void AddTuneOptions(CLI::App& command, TuneOptions& options) {
       ->capture_default_str();
   AddNumber(command, "--seed", options.seed, kSeedRange, "Of every random choice")
       ->capture_default_str();
-  AddNumber(command, "--repeats", options.repeats, kRepeatsRange, "Runs for one measurement")
-      ->capture_default_str();
-  AddNumber(command, "--compile-seconds", options.compile_seconds, kSecondsRange,
-            "Simulated compile time where replay has none recorded")
-      ->capture_default_str();
-  AddNumber(command, "--timeout-seconds", options.timeout_seconds, kTimeoutRange,
-            "A candidate that takes longer has failed (aot, pjrt, fleet)")
-      ->capture_default_str();
-  AddNumber(command, "--jobs", options.jobs, kJobsRange,
-            "Threads, compilations at a time, and workers of a fleet [as many as there are cores]");
+}
+
+// Where results are kept and shown.
+void AddOutputOptions(CLI::App& command, TuneOptions& options) {
   command.add_option(
       "--store", options.store,
       "Record store, sqlite:PATH or postgresql://USER@HOST/DB [sqlite:OUT/records.db]");
@@ -215,6 +220,21 @@ void AddTuneOptions(CLI::App& command, TuneOptions& options) {
   command.add_flag("--resume", options.resume, "Go on with the interrupted run in --out");
   command.add_flag("--json", options.json, "One JSON document on standard output");
   command.add_flag("--quiet", options.quiet, "No progress");
+}
+
+}  // namespace
+
+std::vector<std::string> ProgramsOf(const TuneOptions& options) {
+  std::vector<std::string> programs = {options.program};
+  programs.insert(programs.end(), options.more_programs.begin(), options.more_programs.end());
+  return programs;
+}
+
+void AddTuneOptions(CLI::App& command, TuneOptions& options) {
+  AddProgramOptions(command, options);
+  AddBackendOptions(command, options);
+  AddSearchOptions(command, options);
+  AddOutputOptions(command, options);
 }
 
 std::set<std::string> GivenOptions(const CLI::App& command) {
