@@ -15,7 +15,7 @@
 namespace autotune {
 namespace {
 
-constexpr int kSchemaVersion = 2;
+constexpr int kSchemaVersion = 3;
 constexpr int kHeroKinds = 5;
 constexpr int kRoles = 8;
 constexpr int kBounds = 6;
@@ -93,6 +93,17 @@ std::vector<std::string> ConfigFeatureNames() {
     names.push_back(absl::StrCat("is_whole_", bound));
     names.push_back(absl::StrCat("remainder_of_", bound));
     names.push_back(absl::StrCat("log_power_of_two_in_", bound));
+  }
+  for (const std::string& operand : DescribedNames()) {
+    names.push_back(absl::StrCat("log_window_share_of_", operand));
+    names.push_back(absl::StrCat("log_loads_of_", operand));
+  }
+  for (const char* name :
+       {"log_reloaded_share", "log_transfer_cycles_of_byte", "log_compute_cycles_of_flop",
+        "log_compute_over_transfer_cycles", "log_first_share", "log_iterations_of_byte",
+        "log_matrix_over_vector_cycles", "log_matrix_over_transfer_cycles",
+        "log_vector_over_transfer_cycles"}) {
+    names.emplace_back(name);
   }
   return names;
 }
@@ -208,9 +219,15 @@ void AddAnalytical(const AnalyticalEstimate& estimate, FeatureWriter* out) {
   out->Add(std::clamp(std::log2((busy + 1e-12) / (estimate.transfer_seconds + 1e-12)), -8.0, 8.0));
 }
 
-// Where the traffic and the cycles come from, in the units that a schedule counts in.
-void AddParts(const TileGeometry& geometry, const TileEvaluation& tile,
-              const AnalyticalEstimate& estimate, double clock_hz, FeatureWriter* out) {
+// Where the traffic and the cycles come from, in the units that a schedule counts in; logarithms.
+struct TileParts {
+  double reloaded_bytes, first_bytes, runs, reduced_trips;
+  double matrix_of_iteration, vector_of_iteration, transfer_of_iteration;  // cycles
+  double compute_cycles, transfer_cycles;
+};
+
+TileParts PartsOf(const TileGeometry& geometry, const TileEvaluation& tile,
+                  const AnalyticalEstimate& estimate, double clock_hz) {
   const bool reloads = geometry.hero_kind() == HeroKind::kConvolution;
   const auto iterations = static_cast<double>(tile.iterations);
   double reloaded = 0, first = 0, reduced = 1;
@@ -228,10 +245,52 @@ void AddParts(const TileGeometry& geometry, const TileEvaluation& tile,
   const double matrix = estimate.matrix_seconds * clock_hz;
   const double compute = estimate.compute_seconds * clock_hz;
   const double transfer = estimate.transfer_seconds * clock_hz;
+  return {Log(reloaded),
+          Log(first),
+          Log(estimate.transfer_runs),
+          Log(reduced - 1),
+          Log(matrix / iterations),
+          Log((compute - matrix) / iterations),
+          Log(transfer / iterations),
+          Log(compute),
+          Log(transfer)};
+}
+
+void AddParts(const TileParts& parts, FeatureWriter* out) {
   for (const double value :
-       {reloaded, first, estimate.transfer_runs, reduced - 1, matrix / iterations,
-        (compute - matrix) / iterations, transfer / iterations, compute, transfer}) {
-    out->Add(Log(value));
+       {parts.reloaded_bytes, parts.first_bytes, parts.runs, parts.reduced_trips,
+        parts.matrix_of_iteration, parts.vector_of_iteration, parts.transfer_of_iteration,
+        parts.compute_cycles, parts.transfer_cycles}) {
+    out->Add(value);
+  }
+}
+
+// The tile against its kernel: shares of arrays, traffic and cycles against the least that the
+// kernel needs. A network that sees kernels through a narrow embedding cannot subtract these
+// logarithms itself, and they mean the same in kernels of any size.
+void AddRatios(const TileGeometry& geometry, const TileEvaluation& tile, const TileParts& parts,
+               absl::Span<const int> described, double log_flops, FeatureWriter* out) {
+  for (const int i : described) {
+    const auto at = static_cast<size_t>(i);
+    const TileOperand* operand = i < 0 ? nullptr : &geometry.operands()[at];
+    const double window = operand == nullptr ? 0 : LogInt(tile.window_bytes[at]);
+    const double whole = operand == nullptr ? 0 : LogInt(operand->total_bytes);
+    out->Add(operand != nullptr && operand->InHbm() ? window - whole : 0);
+    out->Add(operand == nullptr ? 0 : window + LogInt(tile.transfers[at]) - whole);
+  }
+  double bytes = 0;
+  for (const TileOperand& operand : geometry.operands()) {
+    bytes += static_cast<double>(operand.total_bytes);
+  }
+  const double log_bytes = Log(bytes);
+  for (const double value :
+       {parts.reloaded_bytes - log_bytes, parts.transfer_cycles - log_bytes,
+        parts.compute_cycles - log_flops, parts.compute_cycles - parts.transfer_cycles,
+        parts.first_bytes - log_bytes, LogInt(tile.iterations) - log_bytes,
+        parts.matrix_of_iteration - parts.vector_of_iteration,
+        parts.matrix_of_iteration - parts.transfer_of_iteration,
+        parts.vector_of_iteration - parts.transfer_of_iteration}) {
+    out->Add(value);
   }
 }
 
@@ -296,9 +355,12 @@ AnalyticalEstimate Featurizer::ConfigFeatures(const TileBounds& bounds,
     out.Add(operand < 0 ? 0 : LogInt(tile.transfers[static_cast<size_t>(operand)]));
   }
   AddAnalytical(estimate, &out);
-  AddParts(geometry(), tile, estimate, clock_hz_, &out);
+  const TileParts parts = PartsOf(geometry(), tile, estimate, clock_hz_);
+  AddParts(parts, &out);
   AddDivisibility(bounds.output, geometry().output_dims(), kDividedOutputBounds, &out);
   AddDivisibility(bounds.kernel, geometry().kernel_dims(), kDividedKernelBounds, &out);
+  // The kernel's first feature is log_flops.
+  AddRatios(geometry(), tile, parts, described_operands_, graph_.kernel_features.front(), &out);
   return estimate;
 }
 

@@ -48,6 +48,9 @@ struct NetworkOptions {
   // A feature of a configuration also enters as so many steps that rise one after another from 0 to
   // 1 over its range (a piecewise linear encoding), so that thresholds are easily learned; 0: none.
   int64_t config_bins = 0;
+  // Each network sees this share of a configuration's features (one at least), drawn with its seed:
+  // networks that look at different things err in different ways, and their mean less.
+  double config_share = 1;
   // The correction of one configuration against the others of its kernel stays within +- this many
   // log-seconds, whatever the network sees: far from its training data it cannot do worse than
   // that.
@@ -154,7 +157,7 @@ class Network {
 
 // The symbol that the module exports, and its type. A null result sets *error. The number grows
 // with every change of Network or NetworkOptions: a module of another build is then refused.
-inline constexpr char kCreateNetworkSymbol[] = "AutotuneCreateNetwork4";
+inline constexpr char kCreateNetworkSymbol[] = "AutotuneCreateNetwork5";
 using CreateNetworkFunction = Network* (*)(const NetworkOptions& options, std::string* error);
 
 }  // namespace autotune

@@ -57,6 +57,7 @@ void VisitNetwork(Options& options, Visitor&& visit) {
   visit("opcode_embedding", options.opcode_embedding);
   visit("kernel_embedding", options.kernel_embedding);
   visit("config_bins", options.config_bins);
+  visit("config_share", options.config_share);
   visit("residual_cap", options.residual_cap);
   visit("members", options.members);
   visit("seed", options.seed);

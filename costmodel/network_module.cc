@@ -56,9 +56,9 @@ absl::StatusOr<std::unique_ptr<Network>> CreateNetwork(const NetworkOptions& opt
   if (options.members < 1 || options.hidden < 4 || options.hidden % 4 != 0 || options.layers < 0 ||
       options.opcodes < 1 || options.node_features < 1 || options.kernel_features < 0 ||
       options.config_features < 1 || options.opcode_embedding < 1 || options.kernel_embedding < 1 ||
-      !(options.residual_cap > 0)) {
+      !(options.residual_cap > 0) || !(options.config_share > 0) || options.config_share > 1) {
     return absl::InvalidArgumentError(
-        "a network needs members, inputs, and a hidden size that 4 divides");
+        "a network needs members, inputs or a share of them, and a hidden size that 4 divides");
   }
   std::string error;
   std::unique_ptr<Network> network((**create)(options, &error));

@@ -362,7 +362,7 @@ class TorchNetwork final : public Network {
 }  // namespace
 }  // namespace autotune
 
-extern "C" autotune::Network* AutotuneCreateNetwork4(const autotune::NetworkOptions& options,
+extern "C" autotune::Network* AutotuneCreateNetwork5(const autotune::NetworkOptions& options,
                                                      std::string* error) try {
   autotune::UseOneThreadPerCall();
   return new autotune::TorchNetwork(options);

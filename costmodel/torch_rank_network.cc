@@ -81,6 +81,18 @@ RankNetworkImpl::RankNetworkImpl(const NetworkOptions& options) : options_(optio
   }
   MakeReduction();
   MakeJoin();
+  ChooseConfigFeatures();
+}
+
+// Inputs that are not seen have weights of 0, which stay so: in training the inputs are 0 too.
+void RankNetworkImpl::ChooseConfigFeatures() {
+  if (options_.config_share >= 1) return;
+  torch::NoGradGuard no_grad;
+  torch::Tensor seen = (torch::rand({options_.config_features}) < options_.config_share);
+  if (!seen.any().item<bool>()) seen[0] = true;
+  seen_ = seen.to(torch::kFloat32).repeat({1 + options_.config_bins});
+  join_config_[0]->weight.mul_(seen_);
+  if (!node_config_.is_empty()) node_config_->weight.mul_(seen_);
 }
 
 void RankNetworkImpl::MakeReduction() {
@@ -163,13 +175,16 @@ torch::Tensor RankNetworkImpl::Scaled(const torch::Tensor& rows, const std::stri
 torch::Tensor RankNetworkImpl::ConfigInput(const torch::Tensor& configs) const {
   const torch::Tensor scaled = Scaled(configs, "config");
   const int64_t bins = options_.config_bins;
-  if (bins == 0) return scaled;
-  const torch::Tensor place = (scaled + kBinned) * (static_cast<double>(bins) / (2 * kBinned));
-  std::vector<torch::Tensor> columns = {scaled};
-  for (int64_t b = 0; b < bins; ++b) {
-    columns.push_back((place - static_cast<double>(b)).clamp(0, 1));
+  torch::Tensor input = scaled;
+  if (bins > 0) {
+    const torch::Tensor place = (scaled + kBinned) * (static_cast<double>(bins) / (2 * kBinned));
+    std::vector<torch::Tensor> columns = {scaled};
+    for (int64_t b = 0; b < bins; ++b) {
+      columns.push_back((place - static_cast<double>(b)).clamp(0, 1));
+    }
+    input = torch::cat(columns, 1);
   }
-  return torch::cat(columns, 1);
+  return noise_ != nullptr && seen_.defined() ? input * seen_ : input;
 }
 
 torch::Tensor RankNetworkImpl::Drop(const torch::Tensor& rows) const {

@@ -49,7 +49,7 @@ class RankNetworkImpl : public torch::nn::Module {
   KernelTerms JoinTerms(const torch::Tensor& kernels);
 
   // What the join needs of configurations [configs, config_features], unscaled: scaled, with their
-  // steps. The same for all members outside of training.
+  // steps. The same for all members outside of training; what a member does not see has no weights.
   torch::Tensor ConfigInput(const torch::Tensor& configs) const;
 
   // The last hidden layer [configs, hidden]. `terms`: of one kernel, or a row for each
@@ -63,6 +63,7 @@ class RankNetworkImpl : public torch::nn::Module {
  private:
   void MakeReduction();
   void MakeJoin();
+  void ChooseConfigFeatures();
   torch::Tensor Reduce(const torch::Tensor& nodes, const GraphBatch& batch);
   torch::Tensor Padded(const torch::Tensor& nodes, const GraphBatch& batch, torch::Tensor* mask);
   torch::Tensor Scaled(const torch::Tensor& rows, const std::string& name) const;
@@ -82,6 +83,7 @@ class RankNetworkImpl : public torch::nn::Module {
   torch::nn::MultiheadAttention config_attention_{nullptr};
   torch::nn::Linear output_{nullptr};
   torch::nn::Linear level_{nullptr};
+  torch::Tensor seen_;  // 1 for each input of a configuration that is seen; undefined for all
   TrainingNoise* noise_ = nullptr;
 };
 TORCH_MODULE(RankNetwork);

@@ -89,6 +89,49 @@ TEST_F(FeaturesTest, ConfigFeaturesFollowTheTile) {
   }
 }
 
+TEST_F(FeaturesTest, RatiosSetATileAgainstItsKernel) {
+  const auto featurizer = Featurizer::Create(convolution_, v3_);
+  ASSERT_TRUE(featurizer.ok());
+  const TileGeometry& geometry = featurizer->geometry();
+  const auto log = [](double value) { return std::log2(1 + value); };
+  int64_t largest_output = 0;
+  double bytes = 0;
+  for (const TileOperand& operand : geometry.operands()) {
+    bytes += static_cast<double>(operand.total_bytes);
+    if (operand.is_output) largest_output = std::max(largest_output, operand.total_bytes);
+  }
+  std::vector<float> features(TileFeatureSchema().config.size());
+  AnalyticalScratch scratch;
+  float least = 0;
+  for (const RecordedConfig& config : KernelNamed(recording_, "fusion.191").configs()) {
+    const TileBounds& bounds = *config.config.tile();
+    const AnalyticalEstimate estimate = featurizer->ConfigFeatures(
+        bounds, AnalyticalConstants(), absl::MakeSpan(features), &scratch);
+    const auto of = [&](const std::string& name) {
+      return features[static_cast<size_t>(Column(TileFeatureSchema().config, name))];
+    };
+    const TileEvaluation tile = geometry.Evaluate(bounds);
+    // A window is no larger than its array but for padding, and is loaded at least once.
+    EXPECT_LE(of("log_window_share_of_output_0"), 2);
+    EXPECT_GE(of("log_loads_of_output_0"), of("log_window_share_of_output_0") + 1);
+    least = std::min(least, of("log_window_share_of_output_0"));
+    EXPECT_NEAR(of("log_window_share_of_output_0"),
+                of("log_window_bytes_of_output_0") - log(static_cast<double>(largest_output)),
+                1e-4);
+    EXPECT_NEAR(of("log_iterations_of_byte"),
+                log(static_cast<double>(tile.iterations)) - log(bytes), 1e-4);
+    EXPECT_NEAR(of("log_transfer_cycles_of_byte"),
+                log(estimate.transfer_seconds * v3_.clock_hz) - log(bytes), 1e-4);
+    EXPECT_NEAR(of("log_compute_over_transfer_cycles"),
+                of("log_compute_cycles") - of("log_transfer_cycles"), 1e-4);
+    EXPECT_NEAR(of("log_compute_cycles_of_flop"),
+                of("log_compute_cycles") - featurizer->graph().kernel_features[static_cast<size_t>(
+                                               Column(TileFeatureSchema().kernel, "log_flops"))],
+                1e-4);
+  }
+  EXPECT_LT(least, -3) << "some tile is a small part of the output";
+}
+
 TEST_F(FeaturesTest, DoNotDependOnNamesButOnTheDevice) {
   const auto v3 = Featurizer::Create(convolution_, v3_);
   Kernel renamed = convolution_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "costmodel/network_module.h"
@@ -135,6 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"Lstm", [](NetworkOptions& o) { o.reduction = Reduction::kLstm; }},
         Kind{"Transformer", [](NetworkOptions& o) { o.reduction = Reduction::kTransformer; }},
         Kind{"ConfigBins", [](NetworkOptions& o) { o.config_bins = 4; }},
+        Kind{"ConfigShare", [](NetworkOptions& o) { o.config_share = 0.5; }},
         Kind{"EarlyJoin", [](NetworkOptions& o) { o.join = Join::kEarly; }},
         Kind{"ConfigAttention", [](NetworkOptions& o) { o.config_attention = true; }},
         Kind{"NoStatic",
@@ -153,6 +155,46 @@ class NetworkTest : public testing::Test {
   }
   std::unique_ptr<Network> network_;
 };
+
+// How many features of a configuration a network's answer depends on.
+int SeenFeatures(const Network& network, const KernelExample& example) {
+  const float before = ScoreOf(network, example)[0];
+  int seen = 0;
+  for (int64_t f = 0; f < kConfigFeatures; ++f) {
+    KernelExample changed = example;
+    changed.config_features[static_cast<size_t>(f)] += 0.5f;
+    seen += ScoreOf(network, changed)[0] != before ? 1 : 0;
+  }
+  return seen;
+}
+
+TEST_F(NetworkTest, MemberSeesAShareOfTheFeaturesBeforeAndAfterLoading) {
+  const std::vector<KernelExample> examples = Examples(6);
+  std::set<int> counts;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    NetworkOptions options = SmallNetwork();
+    options.seed = seed;
+    options.config_share = 0.5;
+    auto network = CreateNetwork(options);
+    auto loaded = CreateNetwork(options);
+    ASSERT_TRUE(network.ok() && loaded.ok());
+    TrainingOptions training;
+    training.learning_rate = 1e-2;
+    TrainOn(**network, examples, training, 20);
+    counts.insert(SeenFeatures(**network, examples[0]));
+    std::string error;
+    ASSERT_TRUE((*loaded)->Load((*network)->Save(/*with_optimizer=*/true), &error)) << error;
+    TrainOn(**loaded, examples, training, 5);
+    EXPECT_EQ(SeenFeatures(**loaded, examples[0]), SeenFeatures(**network, examples[0]));
+  }
+  EXPECT_LT(*counts.begin(), kConfigFeatures);
+  EXPECT_GT(*counts.rbegin(), 0);
+  TrainOn(*network_, examples, TrainingOptions(), 20);
+  EXPECT_EQ(SeenFeatures(*network_, examples[0]), kConfigFeatures);
+  NetworkOptions options = SmallNetwork();
+  options.config_share = 0;
+  EXPECT_EQ(CreateNetwork(options).status().code(), absl::StatusCode::kInvalidArgument);
+}
 
 TEST_F(NetworkTest, EveryLossLearnsTheOrder) {
   for (Loss loss : {Loss::kHinge, Loss::kLogistic, Loss::kListMle}) {
