@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -148,16 +149,23 @@ double FusionEffectOf(const FusionScorer& scorer, const FusionDecision& decision
   return std::exp(scores[1] - scores[0]) - 1;
 }
 
+std::optional<FusionTimes> CompiledEffect(const FusionDecision& decision, int64_t edge,
+                                          const FusionEvidence& evidence) {
+  if (evidence.recording == nullptr || !decision.cuts.empty()) return std::nullopt;
+  const FusionEntry* base = evidence.recording->Find({});
+  const FusionEntry* cut = evidence.recording->Find(FusionDecision{{edge}});
+  if (base == nullptr || cut == nullptr || base->failure || cut->failure) return std::nullopt;
+  return CompareFusions(cut->total, base->total).change;
+}
+
 std::string FusionEffects(const FusionScorer& scorer, const FusionDecision& decision, int64_t edge,
                           const FusionEvidence& evidence) {
   std::string text = ByModel(scorer, evidence, [&](const FusionScorer& model) {
     return FusionEffectOf(model, decision, edge);
   });
-  if (evidence.recording == nullptr || !decision.cuts.empty()) return text;
-  const FusionEntry* base = evidence.recording->Find({});
-  const FusionEntry* cut = evidence.recording->Find(FusionDecision{{edge}});
-  if (base == nullptr || cut == nullptr || base->failure || cut->failure) return text;
-  const FusionTimes change = CompareFusions(cut->total, base->total).change;
+  const std::optional<FusionTimes> compiled = CompiledEffect(decision, edge, evidence);
+  if (!compiled.has_value()) return text;
+  const FusionTimes& change = *compiled;
   absl::StrAppend(&text, "  compiled ", FormatChange(change.schedule), ", bundles ",
                   FormatChange(change.bundles), ", compiler ", FormatChange(change.compiler));
   return text;

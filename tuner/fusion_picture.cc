@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -114,7 +115,8 @@ class Picture {
     }
     text_ +=
         "</TR></TABLE></TD></TR>\n    <TR><TD><FONT POINT-SIZE=\"10\">edge N: what cutting it "
-        "changes of the program's time; dashed: cut, what joining it changes; grey: between "
+        "changes of the program's time (~ expected, else compiled); dashed: cut, what joining it "
+        "changes; grey: between "
         "kernels; dotted: in no kernel</FONT></TD></TR></TABLE>>;\n";
   }
 
@@ -202,6 +204,14 @@ class Picture {
                                                groups_[to.front()], evidence_)));
   }
 
+  // By the static schedule, if the cut was compiled, else as expected.
+  std::string EffectLabel(int32_t edge) const {
+    const std::optional<FusionTimes> compiled = CompiledEffect(decision_, edge, evidence_);
+    return compiled.has_value()
+               ? FormatChange(compiled->schedule)
+               : absl::StrCat("~", FormatChange(FusionEffectOf(times_, decision_, edge)));
+  }
+
   void AddEdge(int32_t edge) {
     const FusionEdge& ends = graph_.edges()[static_cast<size_t>(edge)];
     if (!IsDrawn(ends.producer) || !IsDrawn(ends.consumer)) return;
@@ -213,9 +223,8 @@ class Picture {
       return;
     }
     absl::StrAppendFormat(&text_, "label=\" %d: %s\"%s, edgetooltip=\"%s %d, %s: %s\"];\n", edge,
-                          FormatChange(FusionEffectOf(times_, decision_, edge)),
-                          cut ? ", style=dashed" : "", cut ? "join" : "cut", edge,
-                          Quoted(EdgeName(graph_, edge)),
+                          EffectLabel(edge), cut ? ", style=dashed" : "", cut ? "join" : "cut",
+                          edge, Quoted(EdgeName(graph_, edge)),
                           Quoted(FusionEffects(scorer_, decision_, edge, evidence_)));
   }
 

@@ -13,7 +13,7 @@ namespace autotune {
 // The groups that are expected under a decision as a graph in Graphviz's language: operations as
 // nodes with their shapes, groups as boxes around them, coloured by their share of the time, with a
 // legend, and a title that says what the times are. An edge inside a group bears its number and
-// what cutting it would change (by the refitted model if there is one); its tooltip says it by all
+// what cutting it changes, as compiled, or "~" and what is expected; its tooltip says it by all
 // that is known. A cut edge is dashed, one that is not expected to fuse is grey. An operation that
 // several groups compute stands in the first of them. Of more than `limit` groups (0: all) the
 // dearest are drawn, with the edges between them. `device`: "tpu-v3".

@@ -1,6 +1,7 @@
 #ifndef AUTOTUNE_TUNER_FUSION_RENDER_H_
 #define AUTOTUNE_TUNER_FUSION_RENDER_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,10 @@ struct FusionEvidence {
 // What a model expects of cutting, or joining, one edge more: relative change of the program's
 // time.
 double FusionEffectOf(const FusionScorer& scorer, const FusionDecision& decision, int64_t edge);
+
+// The change by each of the three estimates where that cut alone was compiled.
+std::optional<FusionTimes> CompiledEffect(const FusionDecision& decision, int64_t edge,
+                                          const FusionEvidence& evidence);
 
 // The same by all that is known: the model, the network, the refitted model, and the three
 // estimates where that cut alone was compiled.

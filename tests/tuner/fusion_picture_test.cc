@@ -54,6 +54,7 @@ TEST_F(FusionPictureTest, SaysWhatItShows) {
   EXPECT_THAT(dot, HasSubstr("time of a group"));
   EXPECT_THAT(dot, HasSubstr("label=\"b\\nf32[1024,1024]\\nin 2 groups\""));
   EXPECT_THAT(dot, HasSubstr("label=\"r\\nf32[1024]\""));
+  EXPECT_THAT(dot, HasSubstr("label=\" 0: ~+"));  // expected, not compiled
   EXPECT_THAT(dot, HasSubstr("edgetooltip=\"cut 0, a -> b: analytical +"));
   EXPECT_THAT(dot, Not(HasSubstr("dashed\"")));
 }

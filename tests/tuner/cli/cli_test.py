@@ -963,6 +963,9 @@ class InspectFusionTest(CliTestCase):
     change = r"[+-]\d+\.\d\d %"
     self.assertRegex(text, rf"cut \d+  \S+ -> \S+  analytical {change}  refitted {change}"
                            rf"  compiled {change}, bundles {change}, compiler {change}\n")
+    drawn = self.expect(0, "inspect", self.BLOCK / "mlp_block.hlo", "--fusion", "--dot", "--recording",
+                        self.BLOCK / "fusions_v3.jsonl.gz").stdout
+    self.assertIn('label=" 0: +14.09 %", edgetooltip="cut 0, dot_general.2 -> add.7: ', drawn)
     self.assertIn("18 fusible edges; 1 kernel, 139.7 us by the static schedule of the default", text)
 
   def test_a_picture_is_drawn_by_the_dot_of_path(self):
