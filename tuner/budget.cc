@@ -50,7 +50,7 @@ int64_t Budget::Take(int64_t wanted) {
 
 BudgetPlan PlanBudget(int64_t units, int64_t kernels, int64_t unrecorded_defaults, bool confirm) {
   BudgetPlan plan;
-  plan.defaults = std::min(units, unrecorded_defaults);
+  plan.defaults = std::min((units + 3) / 4, unrecorded_defaults);
   const int64_t left = units - plan.defaults;
   // A finalist without its default, or the other way round, tells nothing.
   if (confirm) plan.confirmation = 2 * std::min({kernels, units / 8, left / 2});

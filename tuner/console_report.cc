@@ -144,8 +144,15 @@ std::string SpeedupLine(const TuningReport& report) {
   const std::optional<double> speedup = report.Speedup();
   if (!speedup) return "";
   const std::string interval = DescribeInterval(report);
-  return absl::StrCat("speed-up", Mark(report), " ", FormatSpeedup(*speedup),
-                      interval.empty() ? "" : absl::StrCat(" (", interval, ")"), "\n");
+  const ProgramTotal* base = report.Total("default");
+  const auto all = static_cast<int64_t>(report.kernels.size());
+  return absl::StrCat(
+      "speed-up", Mark(report), " ", FormatSpeedup(*speedup),
+      interval.empty() ? "" : absl::StrCat(" (", interval, ")"),
+      base == nullptr || base->kernels == all
+          ? ""
+          : absl::StrCat(" of the ", base->kernels, " of ", all, " kernels that have a time"),
+      "\n");
 }
 
 std::string Summary(const TuningReport& report) {

@@ -99,13 +99,16 @@ KernelPromise KernelState::Promise() {
   const bool comparable = model_ != nullptr && model_->unit() == PredictionUnit::kLogSeconds;
   if (comparable && promise.candidates > 0) {
     next_score = search_->BestWaitingScore();
-    if (best != nullptr) best_score = scorer_->Score({best->config})[0];
+    if (best != nullptr) {
+      best_score = scorer_->Score({best->config})[0];
+    } else if (compiler_default()) {
+      best_score = scorer_->Score({*compiler_default()})[0];
+    }
   }
   promise.headroom = PredictedHeadroom(best_score, next_score);
-  if (best != nullptr) {
-    promise.program_seconds =
-        static_cast<double>(kernel_.count) * best->measurement.MedianSeconds();
-  }
+  promise.program_seconds =
+      static_cast<double>(kernel_.count) *
+      (best != nullptr ? best->measurement.MedianSeconds() : expected_seconds_);
   return promise;
 }
 

@@ -61,6 +61,11 @@ class KernelState {
   // The compiler's default with its result, or null.
   const Observation* Default() const;
 
+  // How long one run with the compiler's default is predicted to take, in seconds: what Promise
+  // goes by until something was measured. Without it a kernel of which nothing was measured
+  // promises nothing.
+  void ExpectSeconds(double seconds) { expected_seconds_ = seconds; }
+
   // What the kernel promises for the next measurements (see SplitBudget).
   KernelPromise Promise();
 
@@ -86,6 +91,7 @@ class KernelState {
   std::unique_ptr<KernelSearch> search_;
   std::vector<Observation> results_;
   absl::flat_hash_map<std::string, size_t> positions_;
+  double expected_seconds_ = 0;
   int64_t measured_ = 0;
   int64_t reused_ = 0;
 };

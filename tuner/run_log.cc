@@ -149,6 +149,10 @@ std::optional<std::pair<int64_t, Measurement>> RunLog::Replay(const Kernel& kern
   return std::make_pair(record.sequence, *record.measurement);
 }
 
+bool RunLog::CanReplay(const Kernel& kernel, const Config& config) const {
+  return journal_.contains({kernel.fingerprint, config.Key()});
+}
+
 std::vector<CandidateRecord> RunLog::TakeLeftBehind(absl::Span<const CandidateKey> next) {
   const bool on_course = std::all_of(
       next.begin(), next.end(), [this](const CandidateKey& key) { return journal_.contains(key); });

@@ -79,6 +79,9 @@ class RunLog {
   // its sequence number.
   std::optional<std::pair<int64_t, Measurement>> Replay(const Kernel& kernel, const Config& config);
 
+  // Whether Replay would give a result.
+  bool CanReplay(const Kernel& kernel, const Config& config) const;
+
   // What the interrupted run measured and Replay will not be asked for, because the resumed run
   // left its course (with another budget rounds are cut in another way): nothing as long as each of
   // `next`, the candidates that are to be answered now, is in the history; else everything that is

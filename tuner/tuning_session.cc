@@ -111,15 +111,16 @@ const CostModel* TuningSession::SecondOpinion() const {
   return Available(baseline) && baseline != model_ ? baseline : nullptr;
 }
 
-std::vector<size_t> TuningSession::ByPredictedTime() const {
+std::vector<size_t> TuningSession::ByPredictedTime() {
   std::vector<double> seconds(kernels_.size(), std::numeric_limits<double>::infinity());
   const CostModel* model = parts_.baseline.get();
   for (size_t i = 0; i < kernels_.size(); ++i) {
     if (!Available(model) || model->unit() != PredictionUnit::kLogSeconds) continue;
     if (!kernels_[i].compiler_default() || kernels_[i].space().opaque) continue;
     const ModelScorer scorer(*model, kernels_[i].kernel());
-    const double log_seconds = scorer.Score({*kernels_[i].compiler_default()})[0];
-    seconds[i] = std::exp(log_seconds) * static_cast<double>(kernels_[i].kernel().count);
+    const double once = std::exp(scorer.Score({*kernels_[i].compiler_default()})[0]);
+    seconds[i] = once * static_cast<double>(kernels_[i].kernel().count);
+    if (std::isfinite(once)) kernels_[i].ExpectSeconds(once);
   }
   std::vector<size_t> order(kernels_.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -128,20 +129,26 @@ std::vector<size_t> TuningSession::ByPredictedTime() const {
   return order;
 }
 
+bool TuningSession::LacksDefault(const KernelState& kernel) const {
+  return kernel.compiler_default().has_value() && kernel.Default() == nullptr;
+}
+
+TuningSession::Pending TuningSession::DefaultOf(size_t kernel) const {
+  const KernelState& state = kernels_[kernel];
+  RankedCandidate candidate = {*state.compiler_default(), {}};
+  for (const auto& [scorer, model] :
+       {std::pair{state.scorer(), model_}, std::pair{state.opinion(), SecondOpinion()}}) {
+    if (scorer == nullptr) continue;
+    const double score = scorer->Score({candidate.config})[0];
+    candidate.predictions.push_back({std::string(model->name()), score, 0});
+  }
+  return {kernel, std::move(candidate), CandidateRole::kDefault};
+}
+
 absl::Status TuningSession::MeasureDefaults() {
   std::vector<Pending> batch;
   for (size_t i : ByPredictedTime()) {
-    KernelState& kernel = kernels_[i];
-    if (kernel.search() == nullptr || !kernel.compiler_default()) continue;
-    if (kernel.Default() != nullptr) continue;
-    RankedCandidate candidate = {*kernel.compiler_default(), {}};
-    for (const auto& [scorer, model] :
-         {std::pair{kernel.scorer(), model_}, std::pair{kernel.opinion(), SecondOpinion()}}) {
-      if (scorer == nullptr) continue;
-      const double score = scorer->Score({candidate.config})[0];
-      candidate.predictions.push_back({std::string(model->name()), score, 0});
-    }
-    batch.push_back({i, std::move(candidate), CandidateRole::kDefault});
+    if (kernels_[i].search() != nullptr && LacksDefault(kernels_[i])) batch.push_back(DefaultOf(i));
   }
   if (options_.budget) {
     const int64_t tuned = std::count_if(kernels_.begin(), kernels_.end(), [](KernelState& kernel) {
@@ -150,6 +157,7 @@ absl::Status TuningSession::MeasureDefaults() {
     const BudgetPlan plan =
         PlanBudget(*options_.budget, tuned, static_cast<int64_t>(batch.size()), Confirms());
     budget_.Reserve(plan.confirmation);
+    batch.erase(batch.begin() + static_cast<std::ptrdiff_t>(plan.defaults), batch.end());
   }
   return Measure(std::move(batch));
 }
@@ -182,6 +190,10 @@ std::vector<TuningSession::Pending> TuningSession::NextRound() {
   std::vector<Pending> batch;
   for (size_t i = 0; i < kernels_.size(); ++i) {
     if (units[i] == 0) continue;
+    if (LacksDefault(kernels_[i])) {
+      batch.push_back(DefaultOf(i));
+      continue;
+    }
     for (RankedCandidate& candidate : kernels_[i].search()->Next(units[i])) {
       batch.push_back({i, std::move(candidate), CandidateRole::kSearch});
     }
@@ -201,6 +213,7 @@ absl::Status TuningSession::Search() {
     time_.search += SecondsSince(before);
     if (batch.empty()) break;
     if (absl::Status status = Measure(std::move(batch)); !status.ok()) return status;
+    if (absl::Status status = RuleOutHopeless(); !status.ok()) return status;
     Refit();
   }
   return absl::OkStatus();
@@ -246,6 +259,10 @@ absl::Status TuningSession::Measure(std::vector<Pending> batch) {
   const auto wanted = std::min<int64_t>(budget_.Available(), static_cast<int64_t>(batch.size()));
   batch.resize(static_cast<size_t>(wanted), {0, {Config(OpaqueConfig{}), {}}, {}});
   if (absl::Status status = TakeLeftBehind(batch); !status.ok()) return status;
+  // What an interrupted run measured is within the budget; what is new may no longer be.
+  std::stable_partition(batch.begin(), batch.end(), [this](const Pending& pending) {
+    return log_.CanReplay(task_.kernels[pending.kernel], pending.candidate.config);
+  });
   const int64_t granted = budget_.Take(static_cast<int64_t>(batch.size()));
   batch.resize(static_cast<size_t>(granted), {0, {Config(OpaqueConfig{}), {}}, {}});
   if (batch.empty()) return absl::OkStatus();

@@ -48,6 +48,10 @@ class TuningSession {
   absl::Status Prepare();
   absl::Status TakeReusedResults();
   absl::Status MeasureDefaults();
+  // Whether the compiler's default of a kernel is known and was not measured.
+  bool LacksDefault(const KernelState& kernel) const;
+  // REQUIRES: LacksDefault.
+  Pending DefaultOf(size_t kernel) const;
   // Kernels whose own tile failed in a way that its other tiles share are not searched.
   absl::Status RuleOutHopeless();
   absl::Status Search();
@@ -89,7 +93,7 @@ class TuningSession {
   // null. What it says of each candidate is recorded too.
   const CostModel* SecondOpinion() const;
   // Kernels by what their default is predicted to take in the program, longest first.
-  std::vector<size_t> ByPredictedTime() const;
+  std::vector<size_t> ByPredictedTime();
   bool Stop();
   void Warn(std::string warning);
 

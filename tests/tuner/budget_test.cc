@@ -45,11 +45,14 @@ TEST(BudgetTest, NegativeIsRefusedByName) {
   EXPECT_FALSE(Budget::Create(1, std::nan("")).ok());
 }
 
-TEST(PlanBudgetTest, DefaultsComeFirst) {
-  BudgetPlan plan = PlanBudget(7, 10, 10, false);
-  EXPECT_EQ(plan.defaults, 7);
+TEST(PlanBudgetTest, DefaultsTakeAQuarterAtMost) {
+  const BudgetPlan plan = PlanBudget(7, 10, 10, false);
+  EXPECT_EQ(plan.defaults, 2);
   EXPECT_EQ(plan.confirmation, 0);
-  EXPECT_EQ(plan.search, 0);
+  EXPECT_EQ(plan.search, 5);
+  EXPECT_EQ(PlanBudget(1, 10, 10, false).defaults, 1);
+  EXPECT_EQ(PlanBudget(0, 10, 10, false).defaults, 0);
+  EXPECT_EQ(PlanBudget(40, 10, 10, false).defaults, 10);
 }
 
 TEST(BudgetTest, WhatWasSpentBeforeComesBeforeTheReserve) {

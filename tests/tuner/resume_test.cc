@@ -188,7 +188,7 @@ TEST_F(StoreTest, AFinishedRunThatIsResumedAddsNothing) {
 }
 
 TEST_F(StoreTest, ResultsUnderOtherFlagsAreNotReused) {
-  TunerSetup first(30);
+  TunerSetup first(40);
   first.parts.store = Open();
   first.parts.flags = "recording 1";
   first.Tune();
@@ -205,7 +205,7 @@ TEST_F(StoreTest, ResultsUnderOtherFlagsAreNotReused) {
 
 // What must agree is the user's choice: by default all of it.
 TEST_F(StoreTest, ALooseMatchReusesOtherVersionsAndSaysSo) {
-  TunerSetup first(30);
+  TunerSetup first(40);
   first.parts.store = Open();
   first.parts.flags = "recording 1";
   first.Tune();
@@ -220,7 +220,7 @@ TEST_F(StoreTest, ALooseMatchReusesOtherVersionsAndSaysSo) {
     EXPECT_EQ(report.store_hits, loose ? 10 : 0);
     bool warned = false;
     for (const std::string& warning : report.warnings) {
-      warned = warned || warning.find("30 results of the store were measured with another") == 0;
+      warned = warned || warning.find("40 results of the store were measured with another") == 0;
     }
     EXPECT_EQ(warned, loose);
   }
@@ -289,7 +289,7 @@ TEST(ContentFingerprintTest, DependsOnEveryTimeAndConfiguration) {
 }
 
 TEST_F(StoreTest, WhatIsRecordedCostsNothing) {
-  TunerSetup first(30);
+  TunerSetup first(40);
   first.parts.store = Open();
   const TuningReport before = first.Tune();
   EXPECT_EQ(before.store_hits, 0);
@@ -304,7 +304,7 @@ TEST_F(StoreTest, WhatIsRecordedCostsNothing) {
   EXPECT_EQ(after.Total("best found")->seconds, before.Total("best found")->seconds);
   int64_t reused = 0;
   for (const KernelReport& kernel : after.kernels) reused += kernel.reused;
-  EXPECT_EQ(reused, 30);
+  EXPECT_EQ(reused, 40);
 }
 
 // Kills its process in the middle of a round, before the measurement after the first `measured`.

@@ -52,7 +52,7 @@ TEST(TunerTest, ZeroBudgetGivesTheRecordedDefaults) {
 }
 
 TEST(TunerTest, DefaultsAreMeasuredFirst) {
-  const TuningReport report = TunerSetup(12).Tune();
+  const TuningReport report = TunerSetup(44).Tune();
   std::set<size_t> kernels;
   for (size_t i = 0; i < 10; ++i) {
     EXPECT_EQ(report.candidates[i].role, CandidateRole::kDefault);
@@ -60,6 +60,24 @@ TEST(TunerTest, DefaultsAreMeasuredFirst) {
   }
   EXPECT_EQ(kernels.size(), 10u);
   EXPECT_EQ(report.candidates[10].role, CandidateRole::kSearch);
+}
+
+// Of a budget that is small for so many kernels most goes to the search; what it finds always has
+// the kernel's default, measured before, to be compared with.
+TEST(TunerTest, ASmallBudgetMeasuresTheDefaultsOfTheKernelsThatItSearches) {
+  const TuningReport report = TunerSetup(12).Tune();
+  EXPECT_EQ(report.candidates[2].role, CandidateRole::kDefault);
+  EXPECT_EQ(report.measurements, 12);
+  std::set<size_t> with_default;
+  size_t searched = 0;
+  for (const CandidateOutcome& candidate : report.candidates) {
+    if (candidate.role == CandidateRole::kDefault) with_default.insert(candidate.kernel);
+    if (candidate.role != CandidateRole::kSearch || candidate.fate != Fate::kMeasured) continue;
+    ++searched;
+    EXPECT_TRUE(with_default.contains(candidate.kernel)) << candidate.kernel;
+  }
+  EXPECT_GE(searched, 5u);
+  EXPECT_LT(with_default.size(), 8u);
 }
 
 TEST(TunerTest, EndsWhenEverySpaceIsExhausted) {

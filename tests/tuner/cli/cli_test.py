@@ -744,6 +744,10 @@ class InterruptTest(CliTestCase):
         self.assertEqual(second, document["measurements"])
         self.assertEqual(second, self.rows("fate = 'measured'"))
         self.assertEqual(second, sum(k["measurements"] for k in document["kernels"]))
+        # Nor is anything measured past it when the run is asked for again: its course was another.
+        for _ in range(2):
+          self.expect(0, "--out", "run", "--resume", "--quiet")
+          self.assertEqual(second, self.rows("fate = 'measured'"))
         shutil.rmtree(self.directory / "run")
 
   def test_resume_with_less_budget_is_refused_and_changes_nothing(self):
@@ -1033,7 +1037,7 @@ class RecordsTest(CliTestCase):
     self.assertIn("fusion.191", csv)
 
   def test_csv_and_npz_give_the_same_back(self):
-    self.tune("--budget", 25, "--out", "run", "--quiet", "--strategy", "annealing")
+    self.tune("--budget", 40, "--out", "run", "--quiet", "--strategy", "annealing")
     store = ["--store", "sqlite:run/records.db"]
     self.expect(0, "records", "export", *store, "--to", "csv", "--out", "a.csv")
     for _ in range(2):  # the second time changes nothing
