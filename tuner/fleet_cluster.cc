@@ -3,10 +3,8 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,6 +28,8 @@
 #include "hardware/fleet_transport.h"
 #include "hardware/fleet_worker.h"
 #include "hlo/fingerprint.h"
+#include "hlo/read_file.h"
+#include "tuner/run_program.h"
 
 namespace autotune {
 namespace {
@@ -67,45 +67,6 @@ absl::StatusOr<std::string> FindBeside(const std::string& name) {
     if (std::filesystem::exists(place, error)) return place.string();
   }
   return absl::NotFoundError(absl::StrCat(name, " is not beside ", self.string()));
-}
-
-struct CommandResult {
-  int exit_code = -1;
-  std::string output;
-};
-
-// Runs a command to its end; what it and what it leaves running print goes to a file.
-absl::StatusOr<CommandResult> RunCommand(const std::vector<std::string>& arguments,
-                                         const std::vector<std::string>& variables,
-                                         const std::string& log) {
-  std::vector<std::string> environment = variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string name = std::string(*entry).substr(0, std::string(*entry).find('=') + 1);
-    const bool replaced = std::any_of(variables.begin(), variables.end(),
-                                      [&](const auto& v) { return absl::StartsWith(v, name); });
-    if (!replaced) environment.push_back(*entry);
-  }
-  std::vector<char*> argv, envp;
-  for (const std::string& text : arguments) argv.push_back(const_cast<char*>(text.c_str()));
-  for (const std::string& text : environment) envp.push_back(const_cast<char*>(text.c_str()));
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  pid_t child = -1;
-  const int error = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), envp.data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return absl::NotFoundError(absl::StrCat(arguments[0], ": ", strerror(error)));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  CommandResult result;
-  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  result.output = ReadWholeFile(log).value_or("");
-  return result;
 }
 
 // The error in what Ray prints, which is long.
@@ -205,13 +166,13 @@ absl::Status StartRay(const FleetUpOptions& options, const FleetState& state,
   // Ray replaces a loopback address by one that others reach, unless it is told not to form a
   // cluster of several machines.
   if (IsLoopback(options.address)) variables.push_back("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0");
-  const absl::StatusOr<CommandResult> started = RunCommand(
+  const absl::StatusOr<ProgramEnd> started = RunProgram(
       {ray, "start", "--head", absl::StrCat("--node-ip-address=", options.address),
        absl::StrCat("--port=", options.port), absl::StrCat("--num-cpus=", options.workers),
        absl::StrCat("--resources={\"", options.resource, "\": ", options.workers, "}"),
        absl::StrCat("--temp-dir=", state.ray_folder), "--include-dashboard=false",
        "--disable-usage-stats"},
-      variables, FleetFolder() + "/ray-start.log");
+      FleetFolder() + "/ray-start.log", variables);
   if (!started.ok()) return started.status();
   if (started->exit_code == 0) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("Ray does not start:", LastLines(started->output)));

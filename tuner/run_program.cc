@@ -1,0 +1,66 @@
+#include "tuner/run_program.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "hlo/read_file.h"
+
+extern char** environ;
+
+namespace autotune {
+namespace {
+
+// This process's environment with `variables` in the place of its own of these names.
+std::vector<std::string> EnvironmentWith(const std::vector<std::string>& variables) {
+  std::vector<std::string> environment = variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string name = std::string(*entry).substr(0, std::string(*entry).find('=') + 1);
+    const bool replaced = std::any_of(variables.begin(), variables.end(),
+                                      [&](const auto& v) { return absl::StartsWith(v, name); });
+    if (!replaced) environment.emplace_back(*entry);
+  }
+  return environment;
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+absl::StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& arguments,
+                                      const std::string& log,
+                                      const std::vector<std::string>& variables) {
+  const std::vector<std::string> environment = EnvironmentWith(variables);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                   0600);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  pid_t child = -1;
+  const std::vector<char*> argv = Pointers(arguments);
+  const std::vector<char*> envp = Pointers(environment);
+  const int error = posix_spawnp(&child, argv[0], &files, nullptr, argv.data(), envp.data());
+  posix_spawn_file_actions_destroy(&files);
+  if (error != 0) return absl::NotFoundError(absl::StrCat(arguments[0], ": ", strerror(error)));
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return ProgramEnd{WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadWholeFile(log).value_or("")};
+}
+
+}  // namespace autotune

@@ -1,0 +1,27 @@
+#ifndef AUTOTUNE_TUNER_RUN_PROGRAM_H_
+#define AUTOTUNE_TUNER_RUN_PROGRAM_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace autotune {
+
+// How another program ended.
+struct ProgramEnd {
+  int exit_code = -1;  // -1 if it was killed
+  std::string output;  // both of its outputs
+};
+
+// Runs another program, found on PATH, to its end, with nothing on its standard input. What it and
+// what it leaves running print goes to the file `log`. `variables` ("NAME=value") come before those
+// of this process. NotFound if there is no such program. Not for what may hang or crash on
+// untrusted input: that is WorkerProcess. Thread-safe.
+absl::StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& arguments,
+                                      const std::string& log,
+                                      const std::vector<std::string>& variables = {});
+
+}  // namespace autotune
+
+#endif  // AUTOTUNE_TUNER_RUN_PROGRAM_H_
