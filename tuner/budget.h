@@ -67,11 +67,11 @@ struct BudgetPlan {
   int64_t search = 0;        // for the strategies
 };
 
-// Defaults come first, those of the kernels that take most; of kernels beyond a quarter of the budget
-// they wait until the search turns to them. Then comes the confirmation of the finalists (pairs of
-// units: the finalist and, interleaved, the default; at most a quarter of the budget, so that the
-// search keeps most), then the search. `confirm` is false where measuring again gives the same
-// answer: recordings and estimates. Pure. REQUIRES: nothing negative.
+// Defaults come first, those of the kernels that take most; of kernels beyond a quarter of the
+// budget they wait until the search turns to them. Then comes the confirmation of the finalists
+// (pairs of units: the finalist and, interleaved, the default; at most a quarter of the budget, so
+// that the search keeps most), then the search. `confirm` is false where measuring again gives the
+// same answer: recordings and estimates. Pure. REQUIRES: nothing negative.
 BudgetPlan PlanBudget(int64_t units, int64_t kernels, int64_t unrecorded_defaults, bool confirm);
 
 }  // namespace autotune
