@@ -159,7 +159,16 @@ absl::Status TuningSession::MeasureDefaults() {
     budget_.Reserve(plan.confirmation);
     batch.erase(batch.begin() + static_cast<std::ptrdiff_t>(plan.defaults), batch.end());
   }
-  return Measure(std::move(batch));
+  if (!options_.budget_seconds) return Measure(std::move(batch));
+  // What they take is known only once they are measured.
+  const auto round = static_cast<size_t>(Round());
+  for (size_t first = 0; first < batch.size() && !Stop(); first += round) {
+    if (budget_.seconds_spent() >= *options_.budget_seconds / 4) break;
+    const auto begin = batch.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = begin + static_cast<std::ptrdiff_t>(std::min(round, batch.size() - first));
+    if (absl::Status status = Measure({begin, end}); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status TuningSession::RuleOutHopeless() {
@@ -178,6 +187,8 @@ absl::Status TuningSession::RuleOutHopeless() {
   return absl::OkStatus();
 }
 
+int64_t TuningSession::Round() const { return 2 * std::max(options_.top_k, options_.jobs); }
+
 std::vector<TuningSession::Pending> TuningSession::NextRound() {
   std::vector<KernelPromise> promises;
   promises.reserve(kernels_.size());
@@ -185,8 +196,7 @@ std::vector<TuningSession::Pending> TuningSession::NextRound() {
     promises.push_back(kernel.Promise());
     promises.back().candidates = std::min(promises.back().candidates, options_.top_k);
   }
-  const int64_t round = 2 * std::max(options_.top_k, options_.jobs);
-  const std::vector<int64_t> units = SplitBudget(promises, std::min(round, budget_.Available()));
+  const std::vector<int64_t> units = SplitBudget(promises, std::min(Round(), budget_.Available()));
   std::vector<Pending> batch;
   for (size_t i = 0; i < kernels_.size(); ++i) {
     if (units[i] == 0) continue;

@@ -56,6 +56,8 @@ class TuningSession {
   absl::Status RuleOutHopeless();
   absl::Status Search();
   absl::Status Confirm();
+  // The most candidates that are measured together.
+  int64_t Round() const;
   // The candidates of one round, split over the kernels by what they promise.
   std::vector<Pending> NextRound();
   // Takes in what the interrupted run measured and this one will not ask for, `next` coming next.

@@ -123,6 +123,7 @@ absl::Status TuningSession::TakeLeftBehind(const std::vector<Pending>& next) {
   }
   if (outcomes.empty()) return absl::OkStatus();
   TellKernels(outcomes);
+  ReportProgress();
   return log_.Append(std::move(outcomes), task_.kernels);
 }
 

@@ -1,5 +1,6 @@
 #include "tuner/tuner.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -78,6 +79,22 @@ TEST(TunerTest, ASmallBudgetMeasuresTheDefaultsOfTheKernelsThatItSearches) {
   }
   EXPECT_GE(searched, 5u);
   EXPECT_LT(with_default.size(), 8u);
+}
+
+// A quarter of the seconds, and what the round in which they ran out took.
+TEST(TunerTest, DefaultsLeaveMostOfASmallBudgetOfSecondsToTheSearch) {
+  TunerSetup setup(1000);
+  setup.options.budget.reset();
+  setup.options.budget_seconds = 6;
+  setup.options.top_k = 2;
+  setup.options.clock = {.compile_seconds = 1.0, .repeats = 10};
+  const TuningReport report = setup.Tune();
+  EXPECT_LE(report.measurements, 6 + 4);
+  const auto searched = std::count_if(
+      report.candidates.begin(), report.candidates.end(), [](const CandidateOutcome& candidate) {
+        return candidate.role == CandidateRole::kSearch && candidate.fate == Fate::kMeasured;
+      });
+  EXPECT_GE(searched, 1);
 }
 
 TEST(TunerTest, EndsWhenEverySpaceIsExhausted) {
