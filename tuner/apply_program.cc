@@ -28,6 +28,10 @@ struct Assignment {
   std::vector<std::string> instructions;  // that carry it
 };
 
+bool IsDefault(const BestConfig::KernelEntry& entry) {
+  return entry.default_config && *entry.default_config == *entry.config;
+}
+
 class Applier {
  public:
   Applier(const HloModule& program, const BestConfig& best, AotBackend* backend, ApplyForm form)
@@ -83,7 +87,7 @@ class Applier {
       const TileBounds* bounds = entry.config->tile();
       if (bounds == nullptr || bounds->IsEmpty()) {
         kernel.detail = "its configuration has no content that could be written";
-      } else if (entry.default_config && *entry.default_config == *entry.config) {
+      } else if (IsDefault(entry) && !program_.has_schedule()) {
         kernel.outcome = ApplyOutcome::kDefault;
       } else if (backend_ == nullptr) {
         kernel.detail = "a tile takes the TPU compiler to be applied";
@@ -107,7 +111,7 @@ class Applier {
       optimized_ = compiled->optimized;
       absl::StatusOr<bool> any = WriteObeyed(AssignToKernels(known, compiled->sites));
       if (!any.ok()) return any.status();
-      if (*any || known.empty()) return absl::OkStatus();
+      if (*any || known.empty() || program_.has_schedule()) return absl::OkStatus();
       optimized_ = nullptr;
       for (size_t entry : known) result_.kernels[entry].detail.clear();
     }
@@ -319,10 +323,10 @@ int64_t AppliedProgram::Count(ApplyOutcome outcome) const {
                        [&](const AppliedKernel& kernel) { return kernel.outcome == outcome; });
 }
 
-bool HasTilesToApply(const BestConfig& best) {
-  return std::any_of(best.kernels.begin(), best.kernels.end(), [](const auto& entry) {
+bool HasTilesToApply(const HloModule& program, const BestConfig& best) {
+  return std::any_of(best.kernels.begin(), best.kernels.end(), [&program](const auto& entry) {
     return entry.config && entry.config->tile() != nullptr &&
-           !(entry.default_config && *entry.default_config == *entry.config);
+           (program.is_scheduled() || !IsDefault(entry));
   });
 }
 

@@ -26,7 +26,7 @@ enum class ApplyForm {
 
 enum class ApplyOutcome {
   kApplied,     // the compiled kernel has the chosen tile
-  kDefault,     // the chosen tile is the compiler's own: nothing to write
+  kDefault,     // the program has the chosen tile without that: nothing to write
   kNotApplied,  // see detail
 };
 
@@ -66,8 +66,9 @@ absl::StatusOr<AppliedProgram> ApplyBest(const HloModule& program, const BestCon
                                          AotBackend* backend,
                                          ApplyForm form = ApplyForm::kScheduled);
 
-// Whether anything in `best` takes a compiler to be applied: a tile that is not the default.
-bool HasTilesToApply(const BestConfig& best);
+// Whether anything in `best` takes a compiler to be applied: a tile that is not the default or, in
+// an optimised program, any tile: the program may hold others than the compiler's.
+bool HasTilesToApply(const HloModule& program, const BestConfig& best);
 
 // Whether any operations are to be kept apart.
 bool HasCuts(const BestConfig& best);

@@ -86,18 +86,18 @@ absl::StatusOr<std::shared_ptr<const HloModule>> LoadSource(const ApplyOptions& 
   const std::string& path = options.source.empty() ? options.program : options.source;
   absl::StatusOr<Program> program = LoadProgram(path);
   if (!program.ok()) return program.status();
-  const bool fits =
-      program->module != nullptr &&
-      (IsBeforeOptimisation(*program) || (TakesTiles(*program->module) && !HasCuts(best)));
+  const bool before_only = HasCuts(best) || options.form == "source" || options.to == "stablehlo";
+  const bool fits = program->module != nullptr && (IsBeforeOptimisation(*program) ||
+                                                   (TakesTiles(*program->module) && !before_only));
   if (!fits) {
     return WithExitCode(
         kExitBadInput,
         absl::InvalidArgumentError(absl::StrCat(
             path,
-            " is no program before optimisation: cuts need one, and so do tiles where the "
-            "optimised "
-            "program is not scheduled or holds arrays in VMEM; "
-            "give it with --source FILE (in JAX: jax.jit(f).lower(*args).as_text(\"hlo\"))")));
+            " is no program before optimisation: cuts need one, so do --form source and --to "
+            "stablehlo, and so do tiles where the optimised program is not scheduled or holds "
+            "arrays in VMEM; give it with --source FILE (in JAX: "
+            "jax.jit(f).lower(*args).as_text(\"hlo\"))")));
   }
   const int64_t elided = program->module->elided_constant_count();
   if (elided == 0) return program->module;
@@ -119,8 +119,11 @@ absl::StatusOr<std::shared_ptr<const HloModule>> LoadSource(const ApplyOptions& 
 
 // The TPU compiler; null where nothing has to be compiled.
 absl::StatusOr<std::unique_ptr<AotBackend>> OpenCompiler(const ApplyOptions& options,
+                                                         const HloModule& program,
                                                          const BestConfig& best) {
-  if (!HasTilesToApply(best) && options.serialize.empty()) return std::unique_ptr<AotBackend>();
+  if (!HasTilesToApply(program, best) && options.serialize.empty()) {
+    return std::unique_ptr<AotBackend>();
+  }
   AotBackendOptions aot;
   aot.target = options.target.empty() ? best.device : options.target;
   aot.timeout = absl::Minutes(30);  // whole programs
@@ -163,12 +166,23 @@ absl::Status CompareOn(PjrtBackend& device, const AppliedProgram& applied,
   return device.CompareResults(**plain, original);
 }
 
-absl::Status Validate(const ApplyOptions& options, const AppliedProgram& applied,
-                      const HloModule& original) {
+// Says what gave the same results.
+absl::StatusOr<std::string> Validate(const ApplyOptions& options, const AppliedProgram& applied,
+                                     const HloModule& original) {
   absl::StatusOr<std::unique_ptr<PjrtBackend>> device = OpenDevice(options);
   if (!device.ok()) return device.status();
+  const bool tiles = (*device)->capabilities().tiles;
+  if (!tiles && original.is_scheduled()) {
+    return Invalid(
+        "--validate cannot run an optimised program on a device that is no TPU: give --plugin of a "
+        "TPU, or the program before optimisation with --source");
+  }
   const absl::Status same = CompareOn(**device, applied, original);
-  if (same.ok()) return same;
+  if (same.ok()) {
+    return tiles ? "both programs give the same results"
+                 : "before optimisation, with the cuts and without tiles, both programs give the "
+                   "same results";
+  }
   return WithExitCode(
       kExitBroken, absl::Status(same.code(), absl::StrCat("the tuned program gives other results, "
                                                           "or cannot be run: ",
@@ -202,11 +216,14 @@ const char* FormName(ApplyForm form) {
   return form == ApplyForm::kScheduled ? "scheduled" : "source";
 }
 
-// What the result as StableHLO lacks.
-bool LosesTiles(const ApplyOptions& options, const AppliedProgram& applied) {
-  if (options.to != "stablehlo") return false;
+bool HoldsTiles(const AppliedProgram& applied) {
   return std::any_of(applied.kernels.begin(), applied.kernels.end(),
                      [](const AppliedKernel& kernel) { return !kernel.instructions.empty(); });
+}
+
+// What the result as StableHLO lacks.
+bool LosesTiles(const ApplyOptions& options, const AppliedProgram& applied) {
+  return options.to == "stablehlo" && HoldsTiles(applied);
 }
 
 json ApplyJson(const ApplyOptions& options, const AppliedProgram& applied,
@@ -230,9 +247,9 @@ json ApplyJson(const ApplyOptions& options, const AppliedProgram& applied,
           {"kernels", kernels}};
 }
 
-// `compiler` is null where nothing was compiled.
+// `compiler` is null where nothing was compiled, `validated` empty where nothing was run.
 void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotBackend* compiler,
-          CommandContext& context) {
+          const std::string& validated, CommandContext& context) {
   const Capabilities none;
   const Capabilities& capabilities = compiler == nullptr ? none : compiler->capabilities();
   if (options.json) {
@@ -242,7 +259,8 @@ void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotB
   for (const AppliedKernel& kernel : applied.kernels) {
     if (kernel.outcome == ApplyOutcome::kApplied) {
       context.out << "  "
-                  << PrintableLine(absl::StrCat(kernel.kernel, ": ", kernel.config, " on ",
+                  << PrintableLine(absl::StrCat(kernel.kernel, ": ", kernel.config,
+                                                kernel.instructions.empty() ? "" : " on ",
                                                 absl::StrJoin(kernel.instructions, ", ")))
                   << "\n";
     }
@@ -256,7 +274,7 @@ void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotB
               << " kernels changed, " << applied.Count(ApplyOutcome::kDefault)
               << " keep the compiler's choice, " << applied.Count(ApplyOutcome::kNotApplied)
               << " could not be applied, " << applied.cuts << " cuts\n";
-  if (compiler != nullptr) {
+  if (compiler != nullptr && HoldsTiles(applied)) {
     context.out << "compiled for " << capabilities.device
                 << ": the changed kernels have the chosen tiles"
                 << (applied.form == ApplyForm::kScheduled && options.to != "stablehlo"
@@ -268,7 +286,7 @@ void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotB
     context.out << "StableHLO has no place for tiles: " << options.out
                 << " holds the cuts only; --to hlo or pb keeps the tiles\n";
   }
-  if (options.validate) context.out << "validated: both programs give the same results\n";
+  if (!validated.empty()) context.out << "validated: " << validated << "\n";
 }
 
 absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) {
@@ -282,15 +300,14 @@ absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) 
   if (!best.ok()) return best.status();
   absl::StatusOr<std::shared_ptr<const HloModule>> source = LoadSource(options, *best);
   if (!source.ok()) return source.status();
-  absl::StatusOr<std::unique_ptr<AotBackend>> compiler = OpenCompiler(options, *best);
+  absl::StatusOr<std::unique_ptr<AotBackend>> compiler = OpenCompiler(options, **source, *best);
   if (!compiler.ok()) return compiler.status();
   const ApplyForm form = options.form == "source" ? ApplyForm::kSource : ApplyForm::kScheduled;
   absl::StatusOr<AppliedProgram> applied = ApplyBest(**source, *best, compiler->get(), form);
   if (!applied.ok()) return WithExitCode(kExitBadInput, applied.status());
-  if (options.validate) {
-    const absl::Status same = Validate(options, *applied, **source);
-    if (!same.ok()) return same;
-  }
+  absl::StatusOr<std::string> validated = "";
+  if (options.validate) validated = Validate(options, *applied, **source);
+  if (!validated.ok()) return validated.status();
   absl::Status written = WriteProgram(options, *applied);
   if (written.ok() && !options.serialize.empty()) {
     absl::StatusOr<std::string> bytes = (*compiler)->CompileToExecutable(*applied->program);
@@ -298,7 +315,7 @@ absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) 
     written = WriteFileAtomically(options.serialize, *bytes);
   }
   if (!written.ok()) return WithExitCode(kExitBroken, written);
-  Show(options, *applied, compiler->get(), context);
+  Show(options, *applied, compiler->get(), *validated, context);
   const bool nothing =
       applied->Count(ApplyOutcome::kApplied) == 0 && applied->Count(ApplyOutcome::kNotApplied) > 0;
   return nothing ? kExitNothingMeasured : kExitDone;

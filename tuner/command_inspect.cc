@@ -68,11 +68,13 @@ void AddInspectCommand(CLI::App& app, CommandContext& context) {
   AddNumber(*command, "--limit", options->limit, kCountRange,
             "Kernels to show, dearest first; 0 shows all")
       ->capture_default_str();
-  command->add_flag("--json", options->json, "One JSON document on standard output");
+  CLI::Option* as_json =
+      command->add_flag("--json", options->json, "One JSON document on standard output");
   CLI::Option* fusion = command->add_flag(
       "--fusion", options->fusion,
       "The kernels expected of a program before optimisation, and what each cut would "
       "save or cost by the analytical model");
+  fusion->excludes(as_json);
   command
       ->add_option("--recording", options->of_fusion.recording,
                    "With --fusion: a fusion recording of the program; shows what was compiled")

@@ -113,6 +113,28 @@ TEST_F(ApplyProgramTest, TheCompilersOwnChoiceChangesNothing) {
   EXPECT_EQ(applied.program->ToString(), program_->ToString());
 }
 
+TEST_F(ApplyProgramTest, TheCompilersOwnChoiceReplacesTheTilesOfATunedProgram) {
+  BestConfig best = Defaults();
+  for (BestConfig::KernelEntry& entry : best.kernels) {
+    entry.config = Config(OtherTile(entry.fingerprint));
+  }
+  const AppliedProgram tuned = Apply(best, ApplyForm::kScheduled);
+  ASSERT_EQ(tuned.Count(ApplyOutcome::kApplied), static_cast<int64_t>(best.kernels.size()));
+  EXPECT_FALSE(HasTilesToApply(*program_, Defaults()));
+  EXPECT_TRUE(HasTilesToApply(*tuned.program, Defaults()));
+  program_ = *ParseHloText(tuned.program->ToString());
+  const AppliedProgram again = Apply(Defaults(), ApplyForm::kScheduled);
+  EXPECT_EQ(again.Count(ApplyOutcome::kApplied), static_cast<int64_t>(best.kernels.size()));
+  absl::StatusOr<AotDefault> compiled = backend_->CompileProgram(*again.program);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  for (const TuningSite& site : compiled->sites) {
+    for (const BestConfig::KernelEntry& entry : best.kernels) {
+      if (site.fingerprint != entry.fingerprint) continue;
+      EXPECT_EQ(site.choice->bounds, *entry.default_config->tile()) << site.kernel;
+    }
+  }
+}
+
 class ApplyFormTest : public ApplyProgramTest, public testing::WithParamInterface<ApplyForm> {};
 
 TEST_P(ApplyFormTest, TheCompiledKernelsHaveTheChosenTiles) {

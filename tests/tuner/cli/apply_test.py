@@ -180,6 +180,13 @@ class ApplyTest(unittest.TestCase):
     result = self.run_command(*arguments, "--config", self.folder / "cut.json")
     self.assertEqual(3, result.returncode, result.stderr)
     self.assertIn("cuts need one", result.stderr)
+    for options in (["--form", "source"], ["--to", "stablehlo"]):
+      result = self.run_command(*arguments, "--config", self.folder / "again.json", *options)
+      self.assertEqual(3, result.returncode, result.stderr)
+    if self.has_device:
+      result = self.run_command(*arguments, "--config", self.folder / "again.json", "--validate")
+      self.assertEqual(2, result.returncode, result.stderr)
+      self.assertIn("--source", result.stderr)
 
   def check_source_form(self):
     result = self.apply("tiles.json", "source.hlo", "--json", "--form", "source")

@@ -994,6 +994,8 @@ class InspectFusionTest(CliTestCase):
     self.assertIn("graphviz", result.stderr)
     self.assertFalse((self.directory / "groups.svg").exists())
     self.assertIn("--fusion", self.expect(2, "inspect", PROGRAM, "--svg", "groups.svg").stderr)
+    result = self.expect(2, "inspect", self.BLOCK / "mlp_block.hlo", "--fusion", "--json")
+    self.assertIn("--json", result.stderr)
 
 
 class RecordsTest(CliTestCase):
