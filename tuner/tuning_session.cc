@@ -270,9 +270,11 @@ absl::Status TuningSession::Measure(std::vector<Pending> batch) {
   batch.resize(static_cast<size_t>(wanted), {0, {Config(OpaqueConfig{}), {}}, {}});
   if (absl::Status status = TakeLeftBehind(batch); !status.ok()) return status;
   // What an interrupted run measured is within the budget; what is new may no longer be.
-  std::stable_partition(batch.begin(), batch.end(), [this](const Pending& pending) {
-    return log_.CanReplay(task_.kernels[pending.kernel], pending.candidate.config);
-  });
+  if (budget_.Available() < static_cast<int64_t>(batch.size())) {
+    std::stable_partition(batch.begin(), batch.end(), [this](const Pending& pending) {
+      return log_.CanReplay(task_.kernels[pending.kernel], pending.candidate.config);
+    });
+  }
   const int64_t granted = budget_.Take(static_cast<int64_t>(batch.size()));
   batch.resize(static_cast<size_t>(granted), {0, {Config(OpaqueConfig{}), {}}, {}});
   if (batch.empty()) return absl::OkStatus();

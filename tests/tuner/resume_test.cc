@@ -86,6 +86,23 @@ TEST_P(ResumeTest, EndsWhereAnUnbrokenRunEnds) {
   EXPECT_EQ(store->GetRun("run")->outcome, "done");
 }
 
+// Workers answer in any order: of the last round before the end any part may be there.
+TEST_P(ResumeTest, AGapInTheLastRoundChangesNoOrder) {
+  const TuningReport unbroken = TunerSetup(kBudget, std::make_shared<OracleModel>(0.3)).Tune();
+  TunerSetup first(kBudget, std::make_shared<OracleModel>(0.3));
+  first.parts.store = Open();
+  CountingBackend* backend = first.backend;
+  first.parts.interrupted = [backend] { return backend->asked >= GetParam(); };
+  ASSERT_EQ(first.Tune().outcome, RunOutcome::kInterrupted);
+
+  TunerSetup second(kBudget, std::make_shared<OracleModel>(0.3));
+  InterruptedRun part{*Open()->GetRun("run"), *Open()->RunCandidates("run")};
+  ASSERT_GE(part.candidates.size(), 2u);
+  part.candidates.erase(part.candidates.end() - 2);
+  second.task.resume = std::move(part);
+  EXPECT_EQ(Course(second.Tune()), Course(unbroken));
+}
+
 INSTANTIATE_TEST_SUITE_P(AfterMeasurements, ResumeTest, ::testing::Values(1, 10, 11, 25, 42, 59));
 
 // A store in a file of its own.
