@@ -120,6 +120,13 @@ int RunFusionInspection(const Program& program, const FusionInspection& options,
                                                     : options.target;
   absl::StatusOr<DeviceSpec> device = FindDeviceSpec(name);
   if (!device.ok()) return context.Fail(WithExitCode(kExitWrongUse, device.status()));
+  if (recorded.has_value() && !options.target.empty()) {
+    const absl::StatusOr<DeviceSpec> asked = FindDeviceSpec(options.target);
+    if (!asked.ok() || asked->name != device->name) {
+      return context.Fail(kExitWrongUse, absl::StrCat("the recording is of ", device->name,
+                                                      ", not of --target ", options.target));
+    }
+  }
   const absl::StatusOr<Knowledge> known =
       Gather(*graph, recorded.has_value() ? &*recorded : nullptr, *device, options.model);
   if (!known.ok()) return context.Fail(known.status());

@@ -971,6 +971,9 @@ class InspectFusionTest(CliTestCase):
                         self.BLOCK / "fusions_v3.jsonl.gz").stdout
     self.assertIn('label=" 0: +14.09 %", edgetooltip="cut 0, dot_general.2 -> add.7: ', drawn)
     self.assertIn("18 fusible edges; 1 kernel, 139.7 us by the static schedule of the default", text)
+    result = self.expect(2, "inspect", self.BLOCK / "mlp_block.hlo", "--fusion", "--target", "v5e",
+                         "--recording", self.BLOCK / "fusions_v3.jsonl.gz")
+    self.assertIn("tpu-v3", result.stderr)
 
   def test_a_picture_is_drawn_by_the_dot_of_path(self):
     folder = self.directory / "bin"
