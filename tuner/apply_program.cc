@@ -76,6 +76,7 @@ class Applier {
       AppliedKernel& kernel = result_.kernels.emplace_back();
       kernel.kernel = entry.name;
       if (!entry.config) {
+        kernel.outcome = ApplyOutcome::kDefault;
         kernel.detail = "nothing of it was measured";
         continue;
       }

@@ -26,7 +26,7 @@ enum class ApplyForm {
 
 enum class ApplyOutcome {
   kApplied,     // the compiled kernel has the chosen tile
-  kDefault,     // the program has the chosen tile without that: nothing to write
+  kDefault,     // nothing to write: the compiler's own tile was chosen, or nothing was measured
   kNotApplied,  // see detail
 };
 

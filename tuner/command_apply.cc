@@ -264,7 +264,7 @@ void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotB
                                                 absl::StrJoin(kernel.instructions, ", ")))
                   << "\n";
     }
-    if (!kernel.detail.empty()) {
+    if (!kernel.detail.empty() && kernel.outcome != ApplyOutcome::kDefault) {
       context.out << "  " << PrintableLine(kernel.kernel)
                   << (kernel.outcome == ApplyOutcome::kApplied ? ": in part: " : ": NOT applied: ")
                   << PrintableText(kernel.detail) << "\n";
@@ -272,7 +272,7 @@ void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotB
   }
   context.out << PrintableLine(options.out) << ": " << applied.Count(ApplyOutcome::kApplied)
               << " kernels changed, " << applied.Count(ApplyOutcome::kDefault)
-              << " keep the compiler's choice, " << applied.Count(ApplyOutcome::kNotApplied)
+              << " stay as they are, " << applied.Count(ApplyOutcome::kNotApplied)
               << " could not be applied, " << applied.cuts << " cuts\n";
   if (compiler != nullptr && HoldsTiles(applied)) {
     context.out << "compiled for " << capabilities.device

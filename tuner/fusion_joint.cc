@@ -125,10 +125,7 @@ absl::StatusOr<JointResult> ConfirmJoint(FusionCompiler& compiler, AotBackend& b
     const FusionCompilation& both = std::get<FusionCompilation>(*compiled);
     result.compilations += applied->compilations + 1;
     result.tiles = applied->Count(ApplyOutcome::kApplied);
-    result.not_applied = std::count_if(
-        applied->kernels.begin(), applied->kernels.end(), [](const AppliedKernel& kernel) {
-          return kernel.outcome == ApplyOutcome::kNotApplied && !kernel.config.empty();
-        });
+    result.not_applied = applied->Count(ApplyOutcome::kNotApplied);
     result.both = both.total;
     result.program = applied->program;
     result.unsettled = !Agree(both.total, base);

@@ -203,6 +203,15 @@ TEST_F(ApplyProgramTest, ProgramsWithPlacedArraysTakeTheirTilesBeforeOptimisatio
   EXPECT_FALSE(applied.program->is_scheduled());
 }
 
+TEST_F(ApplyProgramTest, KernelsOfWhichNothingWasMeasuredStayAsTheyAre) {
+  BestConfig best = Defaults();
+  for (BestConfig::KernelEntry& entry : best.kernels) entry.config.reset();
+  const AppliedProgram applied = Apply(best, ApplyForm::kScheduled);
+  EXPECT_EQ(applied.Count(ApplyOutcome::kDefault), static_cast<int64_t>(best.kernels.size()));
+  EXPECT_EQ(applied.kernels[0].detail, "nothing of it was measured");
+  EXPECT_EQ(applied.program->ToString(), program_->ToString());
+}
+
 TEST_F(ApplyProgramTest, AnotherProgramsKernelsAreReported) {
   BestConfig best = Defaults();
   best.kernels.resize(1);
