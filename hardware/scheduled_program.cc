@@ -52,6 +52,10 @@ bool HoldsPlacedArrays(const HloModule& optimized) {
   return false;
 }
 
+bool TakesTiles(const HloModule& optimized) {
+  return optimized.is_scheduled() && !HoldsPlacedArrays(optimized);
+}
+
 absl::StatusOr<std::unique_ptr<HloModule>> WithTiles(
     const HloModule& optimized, const absl::flat_hash_map<uint64_t, TileBounds>& tiles) {
   const absl::flat_hash_map<absl::string_view, std::string> configs = NewConfigs(optimized, tiles);

@@ -17,11 +17,15 @@ namespace autotune {
 // them again.
 bool HoldsPlacedArrays(const HloModule& optimized);
 
+// Whether tiles can be written on the kernels of an optimised program: it is scheduled, and holds
+// no placed arrays.
+bool TakesTiles(const HloModule& optimized);
+
 // An optimised program with other tiles. It is scheduled, with the layouts of parameters and
 // results pinned, so that the TPU compiler skips its passes over HLO and emits the kernels as they
 // stand, with the bounds that `tiles` has by fingerprint of the kernel (KernelHasher); kernels that
 // are not in `tiles` keep what the compiler chose. Nothing is compiled here. Errors are those of
-// HloModule::FromProto. REQUIRES: optimized.is_scheduled(), !HoldsPlacedArrays(optimized).
+// HloModule::FromProto. REQUIRES: TakesTiles(optimized).
 absl::StatusOr<std::unique_ptr<HloModule>> WithTiles(
     const HloModule& optimized, const absl::flat_hash_map<uint64_t, TileBounds>& tiles);
 

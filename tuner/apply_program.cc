@@ -106,9 +106,7 @@ class Applier {
     absl::StatusOr<AotDefault> compiled = backend_->CompileProgram(*result_.source);
     if (!compiled.ok()) return compiled.status();
     const std::vector<size_t> known = FindInProgram(tiles, compiled->sites);
-    const HloModule& optimized = *compiled->optimized;
-    if (form_ == ApplyForm::kScheduled && optimized.is_scheduled() &&
-        !HoldsPlacedArrays(optimized)) {
+    if (form_ == ApplyForm::kScheduled && TakesTiles(*compiled->optimized)) {
       optimized_ = compiled->optimized;
       absl::StatusOr<bool> any = WriteObeyed(AssignToKernels(known, compiled->sites));
       if (!any.ok()) return any.status();

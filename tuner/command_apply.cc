@@ -74,11 +74,6 @@ absl::StatusOr<BestConfig> LoadBest(const std::string& path) {
   return best;
 }
 
-// Whether tiles can be written on the kernels of an optimised program.
-bool TakesTiles(const HloModule& optimized) {
-  return optimized.is_scheduled() && !HoldsPlacedArrays(optimized);
-}
-
 // What the best configuration is written into, complete: the program before optimisation, or an
 // optimised one that can be compiled a second time.
 absl::StatusOr<std::shared_ptr<const HloModule>> LoadSource(const ApplyOptions& options,

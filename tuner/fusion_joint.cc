@@ -14,6 +14,7 @@
 #include "hlo/kernel.h"
 #include "nlohmann/json.hpp"
 #include "tuner/apply_program.h"
+#include "tuner/fusion_render.h"
 #include "tuner/fusion_tuner.h"
 #include "tuner/kernel_space.h"
 #include "tuner/text_table.h"
@@ -28,8 +29,6 @@ constexpr double kLeastGain = 0.005;
 constexpr double kMostFusion = 0.4;
 // Estimates closer than this are equal.
 constexpr double kEqual = 1e-3;
-
-std::string Percent(double change) { return absl::StrFormat("%+.2f %%", change * 100); }
 
 int SignOf(double change) { return change < -kEqual ? -1 : change > kEqual ? 1 : 0; }
 
@@ -152,7 +151,7 @@ std::string JointText(const JointSplit& split, const JointResult& result, int64_
   row("fusion", result.fused);
   row("fusion and tiles", result.both);
   const FusionTimes change = CompareFusions(result.both, result.base).change;
-  table.Row({"change", Percent(change.schedule), Percent(change.bundles)});
+  table.Row({"change", FormatChange(change.schedule), FormatChange(change.bundles)});
   text += table.ToString();
   absl::StrAppend(&text, "\n", result.tiles, " tiles applied, ", result.not_applied,
                   " that the compiler does not keep in the program, ", result.dropped,

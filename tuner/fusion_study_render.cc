@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
+#include "tuner/fusion_render.h"
 #include "tuner/fusion_study.h"
 
 namespace autotune {
@@ -15,8 +16,6 @@ using nlohmann::json;
 
 // Gains below this are none: estimates that differ by less are equal.
 constexpr double kEqual = 1e-3;
-
-std::string Percent(double change) { return absl::StrFormat("%+.2f %%", change * 100); }
 
 json ChangeJson(const FusionTimes& change) {
   return {
@@ -34,14 +33,15 @@ double Median(std::vector<double> values) {
 std::string ProgramRow(const FusionStudy& study) {
   std::string row =
       absl::StrFormat("| %s | %d (%d) | %s |", study.origin.program, study.configurations,
-                      study.groupings, Percent(study.best.schedule));
+                      study.groupings, FormatChange(study.best.schedule));
   for (const FusionStudyRow& method : study.rows) {
     if (method.method == "default") continue;
     for (const FusionReached& reached : method.reached) {
-      absl::StrAppend(&row, " ", Percent(reached.change.schedule));
+      absl::StrAppend(&row, " ", FormatChange(reached.change.schedule));
       if (reached.change.schedule < 0) {
-        absl::StrAppend(&row, " (", Percent(reached.change.bundles), ", ",
-                        Percent(reached.change.compiler), reached.agree ? "" : ", unsettled", ")");
+        absl::StrAppend(&row, " (", FormatChange(reached.change.bundles), ", ",
+                        FormatChange(reached.change.compiler), reached.agree ? "" : ", unsettled",
+                        ")");
       }
       row += " |";
     }
@@ -78,7 +78,7 @@ std::string Summary(const std::vector<FusionStudy>& studies) {
       }
       absl::StrAppendFormat(
           &text, "| %s | %d | %s | %s |\n", studies.front().rows[m].method,
-          studies.front().rows[m].reached[b].budget, Percent(Median(changes)),
+          studies.front().rows[m].reached[b].budget, FormatChange(Median(changes)),
           shares.empty() ? "-" : absl::StrFormat("%.0f %%", Median(shares) * 100));
     }
   }

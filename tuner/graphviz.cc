@@ -10,6 +10,7 @@
 #include "tuner/run_program.h"
 
 namespace autotune {
+
 absl::StatusOr<std::string> DrawSvg(const std::string& graph) {
   const absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch = ScratchFolder::Create("graphviz");
   if (!scratch.ok()) return scratch.status();

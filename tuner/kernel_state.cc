@@ -92,7 +92,7 @@ KernelPromise KernelState::Promise() {
   KernelPromise promise;
   if (search_ == nullptr) return promise;
   // A default that is still to be measured is a unit that brings nothing by itself.
-  promise.spent = measured_ + (compiler_default() && Default() == nullptr ? 1 : 0);
+  promise.spent = measured_ + (LacksDefault() ? 1 : 0);
   promise.candidates = search_->Remaining();
   std::optional<double> best_score;
   std::optional<double> next_score;

@@ -60,6 +60,8 @@ class KernelState {
   const Observation* Best() const;
   // The compiler's default with its result, or null.
   const Observation* Default() const;
+  // Whether the compiler's default is known and was not measured.
+  bool LacksDefault() const { return compiler_default().has_value() && Default() == nullptr; }
 
   // How long one run with the compiler's default is predicted to take, in seconds: what Promise
   // goes by until something was measured. Without it a kernel of which nothing was measured

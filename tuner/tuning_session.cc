@@ -129,10 +129,6 @@ std::vector<size_t> TuningSession::ByPredictedTime() {
   return order;
 }
 
-bool TuningSession::LacksDefault(const KernelState& kernel) const {
-  return kernel.compiler_default().has_value() && kernel.Default() == nullptr;
-}
-
 TuningSession::Pending TuningSession::DefaultOf(size_t kernel) const {
   const KernelState& state = kernels_[kernel];
   RankedCandidate candidate = {*state.compiler_default(), {}};
@@ -148,7 +144,8 @@ TuningSession::Pending TuningSession::DefaultOf(size_t kernel) const {
 absl::Status TuningSession::MeasureDefaults() {
   std::vector<Pending> batch;
   for (size_t i : ByPredictedTime()) {
-    if (kernels_[i].search() != nullptr && LacksDefault(kernels_[i])) batch.push_back(DefaultOf(i));
+    if (kernels_[i].search() != nullptr && kernels_[i].LacksDefault())
+      batch.push_back(DefaultOf(i));
   }
   if (options_.budget) {
     const int64_t tuned = std::count_if(kernels_.begin(), kernels_.end(), [](KernelState& kernel) {
@@ -200,7 +197,7 @@ std::vector<TuningSession::Pending> TuningSession::NextRound() {
   std::vector<Pending> batch;
   for (size_t i = 0; i < kernels_.size(); ++i) {
     if (units[i] == 0) continue;
-    if (LacksDefault(kernels_[i])) {
+    if (kernels_[i].LacksDefault()) {
       batch.push_back(DefaultOf(i));
       continue;
     }

@@ -48,9 +48,7 @@ class TuningSession {
   absl::Status Prepare();
   absl::Status TakeReusedResults();
   absl::Status MeasureDefaults();
-  // Whether the compiler's default of a kernel is known and was not measured.
-  bool LacksDefault(const KernelState& kernel) const;
-  // REQUIRES: LacksDefault.
+  // REQUIRES: the kernel lacks its default.
   Pending DefaultOf(size_t kernel) const;
   // Kernels whose own tile failed in a way that its other tiles share are not searched.
   absl::Status RuleOutHopeless();
