@@ -1,23 +1,28 @@
 #include "tuner/run_program.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "hlo/read_file.h"
 
 extern char** environ;
 
 namespace autotune {
 namespace {
+
+// How often a program with a time limit is looked at.
+constexpr absl::Duration kWatchInterval = absl::Milliseconds(10);
 
 // This process's environment with `variables` in the place of its own of these names.
 std::vector<std::string> EnvironmentWith(const std::vector<std::string>& variables) {
@@ -39,11 +44,28 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+// The status that the child ended with; nullopt if it was killed for not being done after `limit`.
+std::optional<int> WaitFor(pid_t child, absl::Duration limit) {
+  const absl::Time deadline = absl::Now() + limit;
+  const bool limited = limit != absl::InfiniteDuration();
+  for (int status = 0;;) {
+    const pid_t ended = waitpid(child, &status, limited ? WNOHANG : 0);
+    if (ended == child || (ended < 0 && errno != EINTR)) return status;
+    if (limited && absl::Now() >= deadline) break;
+    if (limited) absl::SleepFor(kWatchInterval);
+  }
+  kill(child, SIGKILL);
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 absl::StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& arguments,
                                       const std::string& log,
-                                      const std::vector<std::string>& variables) {
+                                      const std::vector<std::string>& variables,
+                                      absl::Duration time_limit) {
   const std::vector<std::string> environment = EnvironmentWith(variables);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -56,11 +78,14 @@ absl::StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& arguments,
   const std::vector<char*> envp = Pointers(environment);
   const int error = posix_spawnp(&child, argv[0], &files, nullptr, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&files);
-  if (error != 0) return absl::NotFoundError(absl::StrCat(arguments[0], ": ", strerror(error)));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  if (error != 0) return absl::ErrnoToStatus(error, arguments[0]);
+  const std::optional<int> status = WaitFor(child, time_limit);
+  if (!status) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        arguments[0], " was not done after ", absl::FormatDuration(time_limit), " and was killed"));
   }
-  return ProgramEnd{WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadWholeFile(log).value_or("")};
+  return ProgramEnd{WIFEXITED(*status) ? WEXITSTATUS(*status) : -1,
+                    ReadWholeFile(log).value_or("")};
 }
 
 }  // namespace autotune

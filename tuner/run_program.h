@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace autotune {
 
@@ -16,11 +17,13 @@ struct ProgramEnd {
 
 // Runs another program, found on PATH, to its end, with nothing on its standard input. What it and
 // what it leaves running print goes to the file `log`. `variables` ("NAME=value") come before those
-// of this process. NotFound if there is no such program. Not for what may hang or crash on
-// untrusted input: that is WorkerProcess. Thread-safe.
+// of this process. A program that is not done after `time_limit` is killed: DeadlineExceeded.
+// NotFound if there is no such program, another code if it cannot be started. Not for our own code
+// on what may crash it: that is WorkerProcess. Thread-safe.
 absl::StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& arguments,
                                       const std::string& log,
-                                      const std::vector<std::string>& variables = {});
+                                      const std::vector<std::string>& variables = {},
+                                      absl::Duration time_limit = absl::InfiniteDuration());
 
 }  // namespace autotune
 
