@@ -45,4 +45,11 @@ double PredictedHeadroom(std::optional<double> best_log_seconds,
   return std::min(1.0, gain + kModelDoubt);
 }
 
+double HeadroomAboveRoofline(double seconds, double roofline_seconds) {
+  constexpr double kRounding = 1e-6;
+  if (seconds < roofline_seconds * (1 - kRounding)) return 1;
+  if (seconds < roofline_seconds * (1 + kRounding)) return 0;
+  return 1 - roofline_seconds / seconds;
+}
+
 }  // namespace autotune

@@ -38,6 +38,11 @@ std::vector<int64_t> SplitBudget(absl::Span<const KernelPromise> kernels, int64_
 double PredictedHeadroom(std::optional<double> best_log_seconds,
                          std::optional<double> next_log_seconds);
 
+// The share of `seconds` that lies above the roofline, and so the most that can be saved. 1 where
+// the time is below the roofline, which then does not hold for the kernel (an update in place that
+// counts as the whole array).
+double HeadroomAboveRoofline(double seconds, double roofline_seconds);
+
 // A good analytical model's choice is within a few per cent of the best (2.3 to 6.1 % on the tile
 // task of Kaufman et al., MLSys 2021).
 inline constexpr double kModelDoubt = 0.05;

@@ -21,7 +21,8 @@ Examples:
   autotune inspect program.hlo --target v5e --limit 0 --json
   autotune inspect before.hlo --fusion --svg groups.svg
 
-The roofline is the larger of FLOPs at the bfloat16 peak and HBM bytes at the bandwidth of one core.
+The roofline is the larger of matrix products at the peak of the matrix units and HBM bytes at the
+bandwidth of one core.
 "compiler" is the compiler's own estimate of the tile that it chose, "analytical" this program's.)";
 
 struct InspectOptions {

@@ -61,8 +61,8 @@ InspectedKernel InspectKernel(const Program& program, const Kernel& kernel,
     result.tile = kernel.compiler_choice->bounds.Key();
   }
   result.cost = CostOfKernel(kernel, device);
-  result.memory_bound = result.cost.bytes / device.hbm_bytes_per_second >=
-                        result.cost.flops / device.bf16_flops_per_second;
+  result.memory_bound =
+      result.cost.bytes / device.hbm_bytes_per_second >= result.cost.roofline_seconds;
   result.compiler_seconds = CompilerEstimateSeconds(kernel, device);
   result.analytical_seconds = Predicted(model, kernel);
   if (program.recording) {

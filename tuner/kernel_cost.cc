@@ -1,7 +1,5 @@
 #include "tuner/kernel_cost.h"
 
-#include <algorithm>
-
 #include "hardware/kernel_roofline.h"
 #include "hlo/cost_analysis.h"
 #include "hlo/module.h"
@@ -14,8 +12,7 @@ KernelCost CostOfKernel(const Kernel& kernel, const DeviceSpec& device) {
   cost.flops = analysis.total().flops;
   cost.transcendentals = analysis.total().transcendentals;
   cost.bytes = HbmBytes(analysis, kernel.module->entry_computation().root());
-  cost.roofline_seconds =
-      std::max(cost.flops / device.bf16_flops_per_second, cost.bytes / device.hbm_bytes_per_second);
+  cost.roofline_seconds = RooflineSeconds(kernel, device);
   return cost;
 }
 

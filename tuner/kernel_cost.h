@@ -10,9 +10,7 @@
 namespace autotune {
 
 // What the kernel costs on a device, whatever its tile: operations by HLO cost analysis; bytes of
-// operands and results that lie in HBM (those in VMEM cost no traffic); and the roofline, the
-// larger of FLOPs at the bfloat16 peak and bytes at the HBM bandwidth of one core. A lower bound of
-// the kernel's time, as far as XLA's counting goes (float32 products take several bfloat16 passes).
+// operands and results that lie in HBM (those in VMEM cost no traffic); and RooflineSeconds.
 KernelCost CostOfKernel(const Kernel& kernel, const DeviceSpec& device);
 
 // The compiler's own estimate of its choice, in seconds at the device's clock; nullopt where the

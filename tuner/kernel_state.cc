@@ -107,9 +107,14 @@ KernelPromise KernelState::Promise() {
     }
   }
   promise.headroom = PredictedHeadroom(best_score, next_score);
-  promise.program_seconds =
-      static_cast<double>(kernel_.count) *
-      (best != nullptr ? best->measurement.MedianSeconds() : expected_seconds_);
+  double seconds = expected_seconds_;
+  if (best != nullptr) {
+    seconds = best->measurement.MedianSeconds();
+    const double above = HeadroomAboveRoofline(seconds, roofline_seconds_);
+    promise.headroom = std::min(promise.headroom, above);
+    if (above == 0) promise.candidates = 0;
+  }
+  promise.program_seconds = static_cast<double>(kernel_.count) * seconds;
   return promise;
 }
 

@@ -68,6 +68,10 @@ class KernelState {
   // promises nothing.
   void ExpectSeconds(double seconds) { expected_seconds_ = seconds; }
 
+  // What one run takes at least, in seconds (RooflineSeconds): a kernel that has come down to it
+  // promises nothing more. 0, the default, says nothing.
+  void ExpectAtLeast(double seconds) { roofline_seconds_ = seconds; }
+
   // What the kernel promises for the next measurements (see SplitBudget).
   KernelPromise Promise();
 
@@ -94,6 +98,7 @@ class KernelState {
   std::vector<Observation> results_;
   absl::flat_hash_map<std::string, size_t> positions_;
   double expected_seconds_ = 0;
+  double roofline_seconds_ = 0;
   int64_t measured_ = 0;
   int64_t reused_ = 0;
 };

@@ -21,6 +21,7 @@
 #include "hardware/atomic_file.h"
 #include "hardware/device_spec.h"
 #include "hardware/journaled_store.h"
+#include "hardware/kernel_roofline.h"
 #include "hardware/record_store.h"
 #include "nlohmann/json.hpp"
 #include "tbb/global_control.h"
@@ -335,6 +336,11 @@ absl::Status TuningCommand::CreateTuner() {
   parts.known = backend_.known;
   parts.replays = backend_.known != nullptr;
   parts.space_of = std::move(backend_.space_of);
+  if (auto device = FindDeviceSpec(backend_.backend->capabilities().device); device.ok()) {
+    parts.roofline_of = [device = *device](const Kernel& kernel) {
+      return RooflineSeconds(kernel, device);
+    };
+  }
   parts.backend = std::move(backend_.backend);
   parts.store = std::move(store_);
   parts.progress = progress_.get();

@@ -56,6 +56,9 @@ struct TunerParts {
   std::shared_ptr<CostModel> baseline;
   // The configurations of a kernel. REQUIRES: not null.
   std::function<KernelSpace(const Kernel&)> space_of;
+  // What one run of a kernel takes at least, in seconds: no more measurements go to a kernel that
+  // has come down to it. May be null.
+  std::function<double(const Kernel&)> roofline_of;
   // All that is known of the kernels, for the report only: what `backend` replays. May be null.
   // Owned by the backend.
   const Recording* known = nullptr;

@@ -53,7 +53,7 @@ struct KernelCost {
   double flops = 0;
   double transcendentals = 0;
   double bytes = 0;             // moved between HBM and the core
-  double roofline_seconds = 0;  // max(compute, memory) at the device's peaks
+  double roofline_seconds = 0;  // as RooflineSeconds
 };
 
 // How many candidates failed in one way, with the first message.

@@ -87,6 +87,7 @@ absl::Status TuningSession::Prepare() {
   for (size_t i = 0; i < task_.kernels.size(); ++i) {
     const Kernel& kernel = task_.kernels[i];
     kernels_.emplace_back(kernel, parts_.space_of(kernel), model_, SecondOpinion());
+    if (parts_.roofline_of) kernels_.back().ExpectAtLeast(parts_.roofline_of(kernel));
     KernelSearchOptions search;
     search.model = model_ != nullptr ? std::string(model_->name()) : "";
     if (SecondOpinion() != nullptr) search.opinion = std::string(SecondOpinion()->name());

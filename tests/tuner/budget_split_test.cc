@@ -66,5 +66,16 @@ TEST(PredictedHeadroomTest, NothingToGainFromTheImpossible) {
   EXPECT_DOUBLE_EQ(PredictedHeadroom(0.0, std::numeric_limits<double>::infinity()), 0);
 }
 
+TEST(HeadroomAboveRooflineTest, WhatLiesAboveIt) {
+  EXPECT_DOUBLE_EQ(HeadroomAboveRoofline(4, 1), 0.75);
+  EXPECT_DOUBLE_EQ(HeadroomAboveRoofline(1, 1), 0);
+  EXPECT_DOUBLE_EQ(HeadroomAboveRoofline(4, 0), 1);
+}
+
+TEST(HeadroomAboveRooflineTest, ATimeBelowItRefutesIt) {
+  EXPECT_DOUBLE_EQ(HeadroomAboveRoofline(1, 2), 1);
+  EXPECT_DOUBLE_EQ(HeadroomAboveRoofline(1 - 1e-9, 1), 0);
+}
+
 }  // namespace
 }  // namespace autotune

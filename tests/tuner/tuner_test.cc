@@ -141,6 +141,17 @@ TEST(TunerTest, BudgetGoesToTheKernelsThatPromiseMost) {
   EXPECT_GT(large, 3 * FindKernel(report, "copy.24").measurements);
 }
 
+TEST(TunerTest, NothingMoreGoesToAKernelAtItsRoofline) {
+  TunerSetup setup(60, std::make_shared<OracleModel>(0.3));
+  setup.parts.roofline_of = [](const Kernel& kernel) {
+    return kernel.name == "fusion.191"
+               ? *ExampleRecording().Find(kernel.fingerprint)->Default()->MedianSeconds()
+               : 0;
+  };
+  const TuningReport report = setup.Tune();
+  EXPECT_EQ(FindKernel(report, "fusion.191").measurements, 1);  // its default
+}
+
 TEST(TunerTest, OpaqueKernelsAreSearchedWithoutAModelAndMarked) {
   const TuningReport report = TunerSetup(60, std::make_shared<OracleModel>()).Tune();
   const KernelReport& reshape = FindKernel(report, "reshape.37");
