@@ -146,6 +146,9 @@ absl::StatusOr<ChosenBackend> ChooseReplay(const TuneOptions& options, const Pro
 
 // The kernels of a program before optimisation, from one compile.
 absl::Status CompileForKernels(AotBackend& backend, Program& program) {
+  if (absl::Status status = RequireCompiledFor(program, backend.device()); !status.ok()) {
+    return status;
+  }
   if (!program.kernels.empty() || !IsBeforeOptimisation(program)) return RequireKernels(program);
   absl::StatusOr<AotDefault> compiled = backend.CompileProgram(*program.module);
   if (!compiled.ok()) {
@@ -211,6 +214,7 @@ absl::StatusOr<ChosenBackend> ChooseFleet(const TuneOptions& options, const Prog
   if (!fleet.ok()) return fleet.status();
   const absl::StatusOr<DeviceSpec> device = FindDeviceSpec(fleet->backend->capabilities().device);
   if (!device.ok()) return WithExitCode(kExitBroken, device.status());
+  if (absl::Status status = RequireCompiledFor(program, *device); !status.ok()) return status;
   ChosenBackend chosen;
   chosen.reason = absl::StrCat("--backend; ", fleet->workers, " workers at ", fleet->address);
   chosen.space = "tile";

@@ -80,7 +80,9 @@ absl::StatusOr<ChosenDevice> ChooseDevice(const PjrtBackendOptions& options, Pro
   if (capabilities.tiles) {
     absl::StatusOr<DeviceSpec> device = FindDeviceSpec(capabilities.device);
     if (!device.ok()) return WithExitCode(kExitBroken, device.status());
-    if (absl::Status status = FindKernels(**backend, program); !status.ok()) return status;
+    absl::Status status = RequireCompiledFor(program, *device);
+    if (status.ok()) status = FindKernels(**backend, program);
+    if (!status.ok()) return status;
     chosen.space = "tile";
     chosen.space_of = [device = *device](const Kernel& kernel) {
       return SpaceFromGeometry(kernel, device);

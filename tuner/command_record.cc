@@ -101,6 +101,9 @@ class SweepDisplay {
 // The kernels of a program, and where in the source they come from.
 absl::StatusOr<AotDefault> FindKernels(AotBackend& backend, Program& program) {
   AotDefault found;
+  if (absl::Status status = RequireCompiledFor(program, backend.device()); !status.ok()) {
+    return status;
+  }
   if (program.kernels.empty() && IsBeforeOptimisation(program)) {
     absl::StatusOr<AotDefault> compiled = backend.CompileProgram(*program.module);
     if (!compiled.ok()) return WithExitCode(kExitBadInput, compiled.status());

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "hardware/compiled_for.h"
 #include "hlo/program_stage.h"
 #include "hlo/read_file.h"
 #include "hlo/read_module.h"
@@ -101,6 +102,18 @@ absl::Status RequireKernels(const Program& program) {
           : ProgramStageAdvice(StageOf(*program.module));
   return WithExitCode(kExitBadInput,
                       absl::InvalidArgumentError(absl::StrCat(program.path, " ", what)));
+}
+
+absl::Status RequireCompiledFor(const Program& program, const DeviceSpec& device) {
+  if (program.module == nullptr) return absl::OkStatus();
+  const absl::Status status = CheckCompiledFor(*program.module, device);
+  if (status.ok()) return status;
+  return WithExitCode(
+      kExitWrongUse,
+      absl::Status(status.code(),
+                   absl::StrCat(program.path, ": ", std::string(status.message()),
+                                "; give the program before optimisation or, to the aot "
+                                "backend, --target of what it was compiled for")));
 }
 
 }  // namespace autotune

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "hardware/device_spec.h"
 #include "hardware/recording.h"
 #include "hlo/kernel.h"
 #include "hlo/module.h"
@@ -40,6 +41,10 @@ bool IsBeforeOptimisation(const Program& program);
 
 // Fails unless the program has kernels: says what it is instead and what to do about it.
 absl::Status RequireKernels(const Program& program);
+
+// Fails if the program was optimised for other generations than `device` (CheckCompiledFor); says
+// what to do about it. The error carries the exit code for wrong use.
+absl::Status RequireCompiledFor(const Program& program, const DeviceSpec& device);
 
 }  // namespace autotune
 
