@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "hardware/aot_backend.h"
 #include "hardware/atomic_file.h"
+#include "hardware/compiled_for.h"
 #include "hardware/elided_constants.h"
 #include "hardware/pjrt_backend.h"
 #include "hardware/pjrt_discovery.h"
@@ -123,9 +124,14 @@ absl::StatusOr<std::unique_ptr<AotBackend>> OpenCompiler(const ApplyOptions& opt
   aot.target = options.target.empty() ? best.device : options.target;
   aot.timeout = absl::Minutes(30);  // whole programs
   absl::StatusOr<std::unique_ptr<AotBackend>> backend = AotBackend::Create(aot);
-  if (backend.ok()) return backend;
-  const bool use = absl::IsInvalidArgument(backend.status());
-  return WithExitCode(use ? kExitWrongUse : kExitBroken, backend.status());
+  if (!backend.ok()) {
+    const bool use = absl::IsInvalidArgument(backend.status());
+    return WithExitCode(use ? kExitWrongUse : kExitBroken, backend.status());
+  }
+  if (absl::Status fits = CheckCompiledFor(program, (*backend)->device()); !fits.ok()) {
+    return WithExitCode(kExitWrongUse, fits);
+  }
+  return backend;
 }
 
 // A device for running programs: --plugin, or a CPU plugin.
@@ -184,15 +190,28 @@ absl::StatusOr<std::string> Validate(const ApplyOptions& options, const AppliedP
                                                           std::string(same.message()))));
 }
 
-absl::Status WriteProgram(const ApplyOptions& options, const AppliedProgram& applied) {
-  if (options.to == "stablehlo") {
-    absl::StatusOr<std::string> code = ToStableHlo(*applied.source);
-    if (!code.ok()) return WithExitCode(kExitBroken, code.status());
-    return WriteFileAtomically(options.out, *code);
-  }
+// The tuned program in the form of --to.
+absl::StatusOr<std::string> Render(const ApplyOptions& options, const AppliedProgram& applied) {
+  if (options.to == "stablehlo") return ToStableHlo(*applied.source);
   const HloFormat format = options.to == "pb" ? HloFormat::kModuleProto : HloFormat::kText;
-  absl::StatusOr<std::string> content = WriteModule(*applied.program, format);
-  return content.ok() ? WriteFileAtomically(options.out, *content) : content.status();
+  return WriteModule(*applied.program, format);
+}
+
+// Writes nothing unless everything that is asked for could be made. `compiler` may be null without
+// --serialize.
+absl::Status WriteOutputs(const ApplyOptions& options, const AppliedProgram& applied,
+                          AotBackend* compiler) {
+  const absl::StatusOr<std::string> program = Render(options, applied);
+  if (!program.ok()) return program.status();
+  if (options.serialize.empty()) return WriteFileAtomically(options.out, *program);
+  const absl::StatusOr<std::string> executable = compiler->CompileToExecutable(*applied.program);
+  if (!executable.ok()) return executable.status();
+  absl::Status written = WriteFileAtomically(options.serialize, *executable);
+  if (!written.ok()) return written;
+  written = WriteFileAtomically(options.out, *program);
+  if (written.ok()) return written;
+  return absl::Status(written.code(), absl::StrCat(std::string(written.message()), "; ",
+                                                   options.serialize, " was written before"));
 }
 
 const char* OutcomeName(ApplyOutcome outcome) {
@@ -303,12 +322,7 @@ absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) 
   absl::StatusOr<std::string> validated = "";
   if (options.validate) validated = Validate(options, *applied, **source);
   if (!validated.ok()) return validated.status();
-  absl::Status written = WriteProgram(options, *applied);
-  if (written.ok() && !options.serialize.empty()) {
-    absl::StatusOr<std::string> bytes = (*compiler)->CompileToExecutable(*applied->program);
-    if (!bytes.ok()) return WithExitCode(kExitBroken, bytes.status());
-    written = WriteFileAtomically(options.serialize, *bytes);
-  }
+  const absl::Status written = WriteOutputs(options, *applied, compiler->get());
   if (!written.ok()) return WithExitCode(kExitBroken, written);
   Show(options, *applied, compiler->get(), *validated, context);
   const bool nothing =

@@ -130,6 +130,31 @@ class ApplyTest(unittest.TestCase):
     (self.folder / "not.json").write_text("{}")
     self.apply("not.json", "x", code=3)
 
+  def test_what_fails_leaves_no_other_output(self):
+    if not self.has_compiler:
+      self.skipTest("libtpu is not installed")
+    nowhere = self.folder / "missing" / "file"
+    result = self.apply("cut.json", "whole.hlo", "--serialize", nowhere, code=4)
+    self.assertIn(str(nowhere), result.stderr)
+    self.assertFalse((self.folder / "whole.hlo").exists())
+    result = self.apply("cut.json", nowhere, "--serialize", self.folder / "cut.exe", code=4)
+    self.assertIn("cut.exe was written before", result.stderr)
+
+  def test_a_program_optimised_for_another_generation_is_refused(self):
+    if not self.has_compiler:
+      self.skipTest("libtpu is not installed")
+    alexnet = SOURCE / "examples" / "alexnet" / "program.hlo"
+    told = "already optimised, for tpu-v2 or tpu-v3 and not for tpu-v5e"
+    found = self.run_command(alexnet, "--backend", "aot", "--target", "v5e", "--budget", 1, "--out",
+                             self.folder / "other")
+    self.assertEqual(2, found.returncode, found.stderr)
+    self.assertIn(told, found.stderr)
+    self.assertIn("--target", found.stderr)
+    found = self.run_command("record", alexnet, "--backend", "aot", "--target", "v5e", "--out",
+                             self.folder / "other.rec")
+    self.assertEqual(2, found.returncode, found.stderr)
+    self.assertIn(told, found.stderr)
+
   def test_tiles_are_what_the_compiler_obeys(self):
     if not self.has_compiler:
       self.skipTest("libtpu is not installed")
