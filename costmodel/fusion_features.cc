@@ -1,5 +1,5 @@
-// Map of this file: shapes and windows; AddNode works out what one operation adds; SumOf adds up a
-// group; Describe turns the sums into features of the group, WriteNode those of an operation.
+// Map of this file: SumOf adds up a group; Describe turns the sums into features of the group,
+// WriteNode those of an operation.
 
 #include "costmodel/fusion_features.h"
 
@@ -10,102 +10,17 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "costmodel/vector_cost.h"
 #include "hlo/cost_analysis.h"
-#include "hlo/element_type.h"
-#include "hlo/kernel_kind.h"
 
 namespace autotune {
 namespace {
 
 constexpr int kSchemaVersion = 1;
-constexpr double kLanes = 128;
-constexpr double kSublanes = 8;
 // Extents of a value that are described, from the minor end.
 constexpr int kExtents = 3;
 constexpr double kLeastSeconds = 1e-7;
 
-constexpr const char* kKindNames[] = {"simple",    "divide",       "transcendental", "convert",
-                                      "broadcast", "reshape",      "transpose",      "move",
-                                      "update",    "reduce_minor", "reduce_other",   "window",
-                                      "gather",    "scatter",      "product",        "other"};
-
 double Log(double value) { return std::log2(1 + std::max(0.0, value)); }
-
-double RoundUp(double value, double to) { return std::ceil(value / to) * to; }
-
-double Extent(const Shape& shape, int from_minor) {
-  const int64_t i = shape.rank() - 1 - from_minor;
-  return i >= 0 ? static_cast<double>(shape.dimensions(i)) : 1;
-}
-
-// The share of whole registers' rows (or columns) that an extent fills.
-double Use(double extent, double of) { return extent / RoundUp(std::max(1.0, extent), of); }
-
-// The elements of an array whose last two extents are padded to whole vector registers.
-double PaddedElements(const Shape& shape) {
-  if (!shape.IsArray()) return 0;
-  const auto elements = static_cast<double>(shape.ElementsIn());
-  if (elements == 0) return 0;
-  return elements / (Use(Extent(shape, 0), kLanes) * Use(Extent(shape, 1), kSublanes));
-}
-
-double BytesPerElement(const Shape& shape) {
-  return shape.IsArray() ? BitWidth(shape.element_type()) / 8.0 : 0;
-}
-
-bool ReducesMinor(const HloInstruction& reduce) {
-  const auto listed = reduce.dimensions();
-  return std::find(listed.begin(), listed.end(), reduce.operand(0).shape().rank() - 1) !=
-         listed.end();
-}
-
-double WindowSize(const HloInstruction& instruction) {
-  double size = 1;
-  for (const auto& dimension : instruction.attributes().window().dimensions()) {
-    size *= static_cast<double>(std::max<int64_t>(1, dimension.size()));
-  }
-  return size;
-}
-
-// The elements that an operation works on.
-double WorkedElements(const HloInstruction& op) {
-  switch (op.opcode()) {
-    case HloOpcode::kDynamicUpdateSlice:
-      return PaddedElements(op.operand(1).shape());
-    case HloOpcode::kReduce:
-      return PaddedElements(op.operand(0).shape()) * static_cast<double>(op.operand_count()) / 2;
-    case HloOpcode::kReduceWindow:
-    case HloOpcode::kSelectAndScatter:
-      return PaddedElements(op.shape().IsTuple() ? op.shape().tuple_shapes(0) : op.shape()) *
-             WindowSize(op);
-    case HloOpcode::kScatter:
-      return PaddedElements(op.operand(op.operand_count() - 1).shape());
-    default:
-      return PaddedElements(op.shape());
-  }
-}
-
-// The bytes that an operation reads of its first operand if that is a part only; else negative.
-double PartRead(const HloInstruction& instruction) {
-  switch (instruction.opcode()) {
-    case HloOpcode::kSlice:
-    case HloOpcode::kDynamicSlice:
-    case HloOpcode::kGather:
-      return static_cast<double>(instruction.shape().ByteSize());
-    case HloOpcode::kDynamicUpdateSlice:
-      return 0;
-    default:
-      return -1;
-  }
-}
-
-// Whether every kernel makes the value for itself.
-bool MadeAnywhere(const HloInstruction& instruction) {
-  return instruction.opcode() == HloOpcode::kIota ||
-         instruction.opcode() == HloOpcode::kBroadcast || !instruction.shape().IsArray() ||
-         instruction.shape().ElementsIn() <= 1;
-}
 
 std::vector<std::string> NodeNames() {
   std::vector<std::string> names = {"is_read",   "is_written",    "element_bytes",
@@ -120,8 +35,8 @@ std::vector<std::string> NodeNames() {
 
 // What is summed up over a group.
 struct FusionFeaturizer::Sums {
-  std::array<double, kKinds> registers = {};
-  std::array<int, kKinds> counts = {};
+  std::array<double, FusionOperation::kKinds> registers = {};
+  std::array<int, FusionOperation::kKinds> counts = {};
   double vector_seconds = 0, product_seconds = 0;
   double bytes_read = 0, bytes_written = 0, padded_read = 0, padded_written = 0;
   double largest_read = 0, second_read = 0, largest_written = 0;
@@ -130,7 +45,7 @@ struct FusionFeaturizer::Sums {
   const Shape* written = nullptr;  // the largest
   const Shape* read = nullptr;
   double largest_product = 0;
-  const Product* product = nullptr;
+  const MatrixProduct* product = nullptr;
 };
 
 std::vector<std::string> FusionFeaturizer::GroupNames() {
@@ -141,7 +56,7 @@ std::vector<std::string> FusionFeaturizer::GroupNames() {
                                     "log_largest_read",  "log_second_read", "log_largest_written",
                                     "log_operations",    "log_reads",       "log_writes",
                                     "products",          "narrow_share"};
-  for (const char* kind : kKindNames) {
+  for (const char* kind : kFusionKindNames) {
     names.push_back(absl::StrCat("log_registers_", kind));
     names.push_back(absl::StrCat("log_count_", kind));
   }
@@ -169,141 +84,30 @@ const FeatureSchema& FusionFeatureSchema() {
 
 FusionFeaturizer::FusionFeaturizer(const FusionGraph* graph, const DeviceSpec& device)
     : graph_(graph), bandwidth_(device.hbm_bytes_per_second) {
-  static_assert(std::size(kKindNames) == kKinds);
   const CostAnalysis analysis(graph->module());
-  nodes_.resize(static_cast<size_t>(graph->node_count()));
-  for (int32_t i = 0; i < graph->node_count(); ++i) {
-    AddNode(i, analysis.Of(*graph->nodes()[static_cast<size_t>(i)].instruction).flops, device);
+  nodes_.reserve(graph->nodes().size());
+  for (const FusionNode& node : graph->nodes()) {
+    nodes_.push_back(DescribeOperation(node, analysis.Of(*node.instruction).flops, device));
   }
-}
-
-FusionFeaturizer::Kind FusionFeaturizer::KindOf(const HloInstruction& instruction) {
-  const HloOpcode opcode = instruction.opcode();
-  if (IsContraction(opcode)) return kProduct;
-  switch (opcode) {
-    case HloOpcode::kDivide:
-    case HloOpcode::kRemainder:
-    case HloOpcode::kSqrt:
-    case HloOpcode::kRsqrt:
-    case HloOpcode::kCbrt:
-      return kDivide;
-    case HloOpcode::kConvert:
-      return kConvert;
-    case HloOpcode::kBroadcast:
-      return kBroadcast;
-    case HloOpcode::kReshape:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kBitcastConvert:
-      return kReshape;
-    case HloOpcode::kTranspose:
-      return kTranspose;
-    case HloOpcode::kConcatenate:
-    case HloOpcode::kCopy:
-    case HloOpcode::kDynamicSlice:
-    case HloOpcode::kPad:
-    case HloOpcode::kReverse:
-    case HloOpcode::kSlice:
-      return kMove;
-    case HloOpcode::kDynamicUpdateSlice:
-      return kUpdate;
-    case HloOpcode::kReduce:
-      return ReducesMinor(instruction) ? kReduceMinor : kReduceOther;
-    case HloOpcode::kReduceWindow:
-    case HloOpcode::kSelectAndScatter:
-      return kWindow;
-    case HloOpcode::kGather:
-      return kGather;
-    case HloOpcode::kScatter:
-      return kScatter;
-    default:
-      break;
-  }
-  if (!IsElementwise(opcode)) return kOther;
-  // Those that take ten or more vector instructions.
-  return VectorInstructions(opcode, proto::F32) >= 10 ? kTranscendental : kSimple;
-}
-
-FusionFeaturizer::Product FusionFeaturizer::ProductOf(const HloInstruction& op) {
-  Product product;
-  const auto size = static_cast<double>(op.shape().ElementsIn());
-  const auto least_one = [](int64_t value) {
-    return static_cast<double>(std::max<int64_t>(1, value));
-  };
-  if (op.opcode() == HloOpcode::kConvolution) {
-    const auto& numbers = op.attributes().convolution_dimension_numbers();
-    product.columns =
-        static_cast<double>(op.shape().dimensions(numbers.output_feature_dimension()));
-    product.contracted = static_cast<double>(
-        op.operand(1).shape().dimensions(numbers.kernel_input_feature_dimension()));
-    for (const auto& dimension : op.attributes().window().dimensions()) {
-      product.window *= least_one(dimension.size());
-      product.stride *= least_one(dimension.stride());
-      product.dilation *=
-          least_one(dimension.base_dilation()) * least_one(dimension.window_dilation());
-    }
-    product.groups = least_one(op.attributes().feature_group_count()) *
-                     least_one(op.attributes().batch_group_count());
-  } else if (op.opcode() == HloOpcode::kDot) {
-    const auto& numbers = op.attributes().dot_dimension_numbers();
-    const Shape& left = op.operand(0).shape();
-    const Shape& right = op.operand(1).shape();
-    product.contracted = 1;
-    for (int64_t d : numbers.lhs_batch_dimensions()) {
-      product.batch *= static_cast<double>(left.dimensions(d));
-    }
-    for (int64_t d : numbers.lhs_contracting_dimensions()) {
-      product.contracted *= static_cast<double>(left.dimensions(d));
-    }
-    product.columns =
-        static_cast<double>(right.ElementsIn()) / std::max(1.0, product.batch * product.contracted);
-  }
-  product.rows = size / std::max(1.0, product.columns * product.batch);
-  return product;
-}
-
-void FusionFeaturizer::AddNode(int32_t index, double flops, const DeviceSpec& device) {
-  const FusionNode& info = graph_->nodes()[static_cast<size_t>(index)];
-  const HloInstruction& op = *info.instruction;
-  Node& node = nodes_[static_cast<size_t>(index)];
-  if (!info.free || !MadeAnywhere(op)) {
-    node.bytes = static_cast<double>(op.shape().ByteSize());
-    node.padded_bytes = op.shape().IsArray()
-                            ? PaddedElements(op.shape()) * BytesPerElement(op.shape())
-                            : node.bytes;
-  }
-  if (info.free) return;
-  node.kind = KindOf(op);
-  node.registers = WorkedElements(op) / (kLanes * kSublanes);
-  if (node.kind != kProduct) {
-    const ElementType type = op.shape().IsArray() ? op.shape().element_type() : proto::F32;
-    node.vector_seconds = node.registers * VectorInstructions(op.opcode(), type) / device.clock_hz;
-    return;
-  }
-  const bool integral = op.shape().IsArray() && IsIntegral(op.shape().element_type());
-  const double peak = integral && device.int8_ops_per_second > 0 ? device.int8_ops_per_second
-                                                                 : device.bf16_flops_per_second;
-  node.product_seconds = flops / peak;
-  node.product = static_cast<int>(products_.size());
-  products_.push_back(ProductOf(op));
 }
 
 void FusionFeaturizer::AddMember(int32_t index, Sums* sums) const {
-  const Node& node = nodes_[static_cast<size_t>(index)];
+  const FusionOperation& node = nodes_[static_cast<size_t>(index)];
   if (graph_->nodes()[static_cast<size_t>(index)].free) return;
   ++sums->operations;
   ++sums->counts[static_cast<size_t>(node.kind)];
   sums->registers[static_cast<size_t>(node.kind)] += node.registers;
   sums->vector_seconds += node.vector_seconds;
   sums->product_seconds += node.product_seconds;
-  if (node.product < 0) return;
+  if (!node.product) return;
   ++sums->products;
   if (node.product_seconds < sums->largest_product) return;
   sums->largest_product = node.product_seconds;
-  sums->product = &products_[static_cast<size_t>(node.product)];
+  sums->product = &*node.product;
 }
 
 void FusionFeaturizer::AddWritten(int32_t index, Sums* sums) const {
-  const Node& node = nodes_[static_cast<size_t>(index)];
+  const FusionOperation& node = nodes_[static_cast<size_t>(index)];
   if (node.bytes == 0) return;
   const HloInstruction& op = *graph_->nodes()[static_cast<size_t>(index)].instruction;
   // In place.
@@ -320,7 +124,7 @@ void FusionFeaturizer::AddWritten(int32_t index, Sums* sums) const {
 }
 
 void FusionFeaturizer::AddRead(const FusionGroup& group, int32_t index, Sums* sums) const {
-  const Node& value = nodes_[static_cast<size_t>(index)];
+  const FusionOperation& value = nodes_[static_cast<size_t>(index)];
   if (value.bytes == 0) return;
   const HloInstruction& op = *graph_->nodes()[static_cast<size_t>(index)].instruction;
   double bytes = -1;  // the most that any member reads of it
@@ -378,33 +182,33 @@ std::vector<float> FusionFeaturizer::Describe(const Sums& sums) const {
   for (int count : {sums.operations, sums.reads, sums.writes}) add(Log(count));
   add(std::min(sums.products, 4));
   add(bytes > 0 ? sums.narrow_bytes / bytes : 0);
-  for (size_t kind = 0; kind < kKinds; ++kind) {
+  for (size_t kind = 0; kind < FusionOperation::kKinds; ++kind) {
     add(Log(sums.registers[kind]));
     add(Log(sums.counts[kind]));
   }
   static const Shape kNoShape = Shape::Array(proto::F32, {});
   for (const Shape* found : {sums.written, sums.read}) {
     const Shape& shape = found != nullptr ? *found : kNoShape;
-    for (int i = 0; i < kExtents; ++i) add(Log(Extent(shape, i)));
-    add(Use(Extent(shape, 0), kLanes));
-    add(Use(Extent(shape, 1), kSublanes));
+    for (int i = 0; i < kExtents; ++i) add(Log(ExtentOf(shape, i)));
+    add(UseOf(ExtentOf(shape, 0), kVectorLanes));
+    add(UseOf(ExtentOf(shape, 1), kVectorSublanes));
     add(static_cast<double>(shape.rank()));
     add(BytesPerElement(shape));
   }
-  const Product product = sums.product != nullptr ? *sums.product : Product();
+  const MatrixProduct product = sums.product != nullptr ? *sums.product : MatrixProduct();
   for (double value : {product.rows, product.columns, product.contracted, product.batch,
                        product.window, product.stride, product.dilation, product.groups}) {
     add(Log(value));
   }
-  add(Use(product.columns, kLanes));
-  add(Use(product.contracted, kLanes));
-  add(Use(product.rows, kSublanes));
+  add(UseOf(product.columns, kVectorLanes));
+  add(UseOf(product.contracted, kVectorLanes));
+  add(UseOf(product.rows, kVectorSublanes));
   return features;
 }
 
 void FusionFeaturizer::WriteNode(int32_t index, bool read, bool written, KernelGraph* graph) const {
   const HloInstruction& op = *graph_->nodes()[static_cast<size_t>(index)].instruction;
-  const Node& node = nodes_[static_cast<size_t>(index)];
+  const FusionOperation& node = nodes_[static_cast<size_t>(index)];
   static const Shape kNoShape = Shape::Array(proto::F32, {});
   const Shape& shape = op.shape().IsArray() ? op.shape() : kNoShape;
   graph->opcodes.push_back(static_cast<int32_t>(read ? HloOpcode::kParameter : op.opcode()));
@@ -415,13 +219,13 @@ void FusionFeaturizer::WriteNode(int32_t index, bool read, bool written, KernelG
   add(static_cast<double>(shape.rank()));
   add(Log(static_cast<double>(shape.ElementsIn())));
   add(Log(PaddedElements(shape)));
-  add(Use(Extent(shape, 0), kLanes));
-  add(Use(Extent(shape, 1), kSublanes));
+  add(UseOf(ExtentOf(shape, 0), kVectorLanes));
+  add(UseOf(ExtentOf(shape, 1), kVectorSublanes));
   add(read ? 0 : Log(node.registers));
   add(Log(static_cast<double>(op.users().size())));
-  add(!read && node.kind == kReduceMinor ? 1 : 0);
+  add(!read && node.kind == FusionOperation::kReduceMinor ? 1 : 0);
   add(read ? 0 : Log(WindowSize(op)) - 1);
-  for (int i = 0; i < kExtents; ++i) add(Log(Extent(shape, i)));
+  for (int i = 0; i < kExtents; ++i) add(Log(ExtentOf(shape, i)));
 }
 
 KernelGraph FusionFeaturizer::GraphOf(const FusionGroup& group, double* roofline) const {

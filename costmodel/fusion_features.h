@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "costmodel/features.h"
+#include "costmodel/fusion_operation.h"
 #include "hardware/device_spec.h"
 #include "hlo/fusion_graph.h"
 #include "hlo/fusion_group.h"
@@ -37,44 +38,8 @@ class FusionFeaturizer {
   KernelGraph GraphOf(const FusionGroup& group, double* roofline = nullptr) const;
 
  private:
-  // Kinds of arithmetic; kKindNames has their names.
-  enum Kind : int8_t {
-    kSimple,
-    kDivide,
-    kTranscendental,
-    kConvert,
-    kBroadcast,
-    kReshape,
-    kTranspose,
-    kMove,
-    kUpdate,
-    kReduceMinor,
-    kReduceOther,
-    kWindow,
-    kGather,
-    kScatter,
-    kProduct,
-    kOther,
-    kKinds
-  };
-  struct Product {
-    double rows = 0, columns = 0, contracted = 0, batch = 1;
-    double window = 1, stride = 1, dilation = 1, groups = 1;
-  };
-  struct Node {
-    Kind kind = kOther;
-    double registers = 0;       // of arithmetic, padded to whole ones
-    double vector_seconds = 0;  // of one pass over them
-    double product_seconds = 0;
-    double bytes = 0;         // of the value, where it takes traffic
-    double padded_bytes = 0;  // with its last two extents padded to registers
-    int product = -1;         // index into products_
-  };
   struct Sums;
 
-  static Kind KindOf(const HloInstruction& instruction);
-  static Product ProductOf(const HloInstruction& instruction);
-  void AddNode(int32_t index, double flops, const DeviceSpec& device);
   void AddMember(int32_t index, Sums* sums) const;
   void AddWritten(int32_t index, Sums* sums) const;
   void AddRead(const FusionGroup& group, int32_t index, Sums* sums) const;
@@ -88,8 +53,7 @@ class FusionFeaturizer {
 
   const FusionGraph* graph_;
   double bandwidth_;
-  std::vector<Node> nodes_;
-  std::vector<Product> products_;
+  std::vector<FusionOperation> nodes_;
 };
 
 }  // namespace autotune
