@@ -58,8 +58,9 @@ absl::StatusOr<FusionOrigin> ReadHeader(absl::string_view text) try {
   origin.device = line.at("device").get<std::string>();
   origin.versions = line.at("versions").get<std::string>();
   return origin;
-} catch (const std::exception& error) {
-  return absl::InvalidArgumentError(error.what());
+} catch (const std::exception&) {
+  return absl::InvalidArgumentError(
+      "this is no fusion recording; `autotune record --space fusion` makes one of a program");
 }
 
 FusionEntry EntryFromJson(const json& line) {

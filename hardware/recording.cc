@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "hardware/atomic_file.h"
 #include "hardware/recording_forms.h"
+#include "hlo/read_module.h"
 
 namespace autotune {
 namespace {
@@ -17,6 +19,15 @@ std::string Joined(const std::string& a, const std::string& b) {
   if (a.empty() || a == b) return b;
   if (b.empty()) return a;
   return absl::StrCat(a, "+", b);
+}
+
+// Fails for a program, which was given where a recording belongs.
+absl::Status RefuseProgram(absl::string_view bytes, const std::string& name) {
+  const std::optional<HloFormat> format = DetectHloFormat(bytes);
+  if (!format || *format == HloFormat::kTuningData || IsTuningData(bytes)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": this is a program (", HloFormatName(*format),
+                   "), not a recording of measurements; `autotune record` makes one of it"));
 }
 
 // Opaque configurations are told apart by position alone, so one of another recording is never the
@@ -113,7 +124,9 @@ absl::StatusOr<Recording> Recording::Parse(absl::string_view bytes, const std::s
     uncompressed = *std::move(result);
     bytes = uncompressed;
   }
-  return IsOwnForm(bytes) ? ReadOwnForm(bytes, name) : ReadTuningData(bytes, name);
+  if (IsOwnForm(bytes)) return ReadOwnForm(bytes, name);
+  if (absl::Status status = RefuseProgram(bytes, name); !status.ok()) return status;
+  return ReadTuningData(bytes, name);
 }
 
 bool Recording::LooksLikeRecording(absl::string_view bytes) {

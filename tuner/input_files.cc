@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -150,18 +149,7 @@ absl::StatusOr<ReadModuleResult> ReadVerifiedModule(std::string content, const s
 absl::StatusOr<Recording> LoadRecording(const std::string& path) {
   absl::StatusOr<std::string> content = ReadWholeFile(path);
   if (!content.ok()) return WithExitCode(kExitBadInput, content.status());
-  const std::string name = InputName(path);
-  absl::StatusOr<Recording> recording = absl::InvalidArgumentError("");
-  const std::optional<HloFormat> format = DetectHloFormat(*content);
-  if (content->empty()) {
-    recording = absl::InvalidArgumentError(absl::StrCat(name, ": the file is empty"));
-  } else if (!IsRecordingContent(*content) && format) {
-    recording = absl::InvalidArgumentError(
-        absl::StrCat(name, ": this is a program (", std::string(HloFormatName(*format)),
-                     "), not a recording of measurements; a program is given as PROGRAM"));
-  } else {
-    recording = Recording::Parse(*content, name);
-  }
+  absl::StatusOr<Recording> recording = Recording::Parse(*content, InputName(path));
   return recording.ok() ? std::move(recording) : WithExitCode(kExitBadInput, recording.status());
 }
 

@@ -105,6 +105,8 @@ TEST(FusionRecordingTest, DamageIsNamed) {
     EXPECT_THAT(std::string(read.status().message()), HasSubstr("file:")) << from;
   }
   EXPECT_FALSE(FusionRecording::Parse("", "file").ok());
+  EXPECT_THAT(std::string(FusionRecording::Parse("HloModule m\n", "file").status().message()),
+              HasSubstr("file:1: this is no fusion recording; `autotune record --space fusion`"));
   EXPECT_FALSE(FusionRecording::Load("/nonexistent").ok());
 }
 

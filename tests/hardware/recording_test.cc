@@ -209,7 +209,9 @@ TEST(Recording, WhatIsNoRecordingIsRefused) {
   EXPECT_FALSE(Recording::LooksLikeRecording(text));
   const absl::StatusOr<Recording> from_text = Recording::Parse(text, "m.hlo");
   ASSERT_FALSE(from_text.ok());
-  EXPECT_THAT(std::string(from_text.status().message()), HasSubstr("m.hlo: "));
+  EXPECT_THAT(std::string(from_text.status().message()),
+              HasSubstr("m.hlo: this is a program (hlo), not a recording of measurements; "
+                        "`autotune record` makes one of it"));
 
   // A HloProto is a message with a module in field 1, as a ModuleTuningData is, but without runs.
   proto::TuningData data;
@@ -220,7 +222,8 @@ TEST(Recording, WhatIsNoRecordingIsRefused) {
   EXPECT_FALSE(Recording::LooksLikeRecording(bytes));
   const absl::StatusOr<Recording> from_hlo = Recording::Parse(bytes, "m.pb");
   ASSERT_FALSE(from_hlo.ok());
-  EXPECT_THAT(std::string(from_hlo.status().message()), HasSubstr("m.pb"));
+  EXPECT_THAT(std::string(from_hlo.status().message()),
+              HasSubstr("m.pb: this is a program (hloproto), not a recording"));
   EXPECT_FALSE(Recording::LooksLikeRecording(data.modules(0).module().SerializeAsString()));
 }
 

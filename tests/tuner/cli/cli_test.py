@@ -476,6 +476,13 @@ class BadInputTest(CliTestCase):
     for command in [[], ["compare"]]:
       error = self.expect(3, *command, RECORDING, "--recording", PROGRAM).stderr
       self.assertIn("program.hlo: this is a program (hlo), not a recording", error)
+    for command in (["evaluate", "--model", SOURCE / "weights" / "tile"], ["train", "--out", "model"]):
+      error = self.expect(3, *command, "--data", PROGRAM).stderr
+      self.assertIn("program.hlo: this is a program (hlo), not a recording of measurements; "
+                    "`autotune record` makes one of it", error)
+    block = SOURCE / "examples" / "mlp_block" / "mlp_block.hlo"
+    error = self.expect(3, "inspect", block, "--fusion", "--recording", PROGRAM).stderr
+    self.assertIn("this is no fusion recording", error)
     self.assertIn("empty", self.tune("--recording", self.path("empty.pb", ""), code=3).stderr)
 
   def test_recording_as_program(self):
