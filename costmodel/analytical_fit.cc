@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "hlo/cholesky.h"
+
 namespace autotune {
 namespace {
 
@@ -55,33 +57,9 @@ double SquaredSum(const Vector& v) {
   return sum;
 }
 
-// Solves A x = b for a small symmetric positive definite A by Cholesky; false if it is not.
-bool SolveCholesky(std::vector<Vector> a, Vector b, Vector* x) {
-  const size_t n = b.size();
-  for (size_t j = 0; j < n; ++j) {
-    for (size_t k = 0; k < j; ++k) a[j][j] -= a[j][k] * a[j][k];
-    if (!(a[j][j] > 0)) return false;
-    a[j][j] = std::sqrt(a[j][j]);
-    for (size_t i = j + 1; i < n; ++i) {
-      for (size_t k = 0; k < j; ++k) a[i][j] -= a[i][k] * a[j][k];
-      a[i][j] /= a[j][j];
-    }
-  }
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t k = 0; k < i; ++k) b[i] -= a[i][k] * b[k];
-    b[i] /= a[i][i];
-  }
-  for (size_t i = n; i-- > 0;) {
-    for (size_t k = i + 1; k < n; ++k) b[i] -= a[k][i] * b[k];
-    b[i] /= a[i][i];
-  }
-  *x = std::move(b);
-  return true;
-}
-
-// The normal equations of the linearised problem: J^T J and -J^T r.
+// The normal equations of the linearised problem: J^T J, row by row, and -J^T r.
 void Linearise(absl::Span<const AnalyticalFitKernel> kernels, const Vector& logs,
-               const Vector& residuals, std::vector<Vector>* normal, Vector* gradient) {
+               const Vector& residuals, Vector* normal, Vector* gradient) {
   constexpr double kStep = 1e-4;
   const size_t n = logs.size();
   std::vector<Vector> columns;
@@ -92,13 +70,13 @@ void Linearise(absl::Span<const AnalyticalFitKernel> kernels, const Vector& logs
     for (size_t i = 0; i < column.size(); ++i) column[i] = (column[i] - residuals[i]) / kStep;
     columns.push_back(std::move(column));
   }
-  normal->assign(n, Vector(n, 0));
+  normal->assign(n * n, 0);
   gradient->assign(n, 0);
   for (size_t i = 0; i < n; ++i) {
     for (size_t r = 0; r < residuals.size(); ++r) (*gradient)[i] -= columns[i][r] * residuals[r];
     for (size_t j = 0; j < n; ++j) {
       for (size_t r = 0; r < residuals.size(); ++r) {
-        (*normal)[i][j] += columns[i][r] * columns[j][r];
+        (*normal)[i * n + j] += columns[i][r] * columns[j][r];
       }
     }
   }
@@ -114,13 +92,13 @@ AnalyticalConstants FitAnalyticalConstants(absl::Span<const AnalyticalFitKernel>
   if (residuals.empty()) return start;
   double loss = SquaredSum(residuals);
   double damping = 1e-3;
-  std::vector<Vector> normal;
-  Vector gradient;
+  const size_t n = logs.size();
+  Vector normal, gradient;
   for (int round = 0; round < kMaxRounds && damping < 1e8; ++round) {
     Linearise(kernels, logs, residuals, &normal, &gradient);
-    for (size_t i = 0; i < logs.size(); ++i) normal[i][i] += damping * (normal[i][i] + 1e-6);
-    Vector step;
-    if (!SolveCholesky(normal, gradient, &step)) {
+    for (size_t i = 0; i < n; ++i) normal[i * n + i] += damping * (normal[i * n + i] + 1e-6);
+    Vector step = gradient;
+    if (!SolveCholesky(absl::MakeSpan(normal), absl::MakeSpan(step))) {
       damping *= 10;
       continue;
     }

@@ -4,33 +4,13 @@
 #include <cmath>
 #include <cstddef>
 
+#include "hlo/cholesky.h"
+
 namespace autotune {
 namespace {
 
-// Solves A x = b for a symmetric positive definite A (row-major), in place.
-void SolveCholesky(std::vector<double>* matrix, std::vector<double>* b) {
-  std::vector<double>& a = *matrix;
-  const size_t n = b->size();
-  for (size_t j = 0; j < n; ++j) {
-    double diagonal = a[j * n + j];
-    for (size_t k = 0; k < j; ++k) diagonal -= a[j * n + k] * a[j * n + k];
-    const double root = std::sqrt(std::max(diagonal, 1e-12));
-    a[j * n + j] = root;
-    for (size_t i = j + 1; i < n; ++i) {
-      double sum = a[i * n + j];
-      for (size_t k = 0; k < j; ++k) sum -= a[i * n + k] * a[j * n + k];
-      a[i * n + j] = sum / root;
-    }
-  }
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t k = 0; k < i; ++k) (*b)[i] -= a[i * n + k] * (*b)[k];
-    (*b)[i] /= a[i * n + i];
-  }
-  for (size_t i = n; i-- > 0;) {
-    for (size_t k = i + 1; k < n; ++k) (*b)[i] -= a[k * n + i] * (*b)[k];
-    (*b)[i] /= a[i * n + i];
-  }
-}
+// The noise alone gives more; rounding may not.
+constexpr double kLeastPivot = 1e-12;
 
 // Rows centred on their mean and scaled to a mean squared length of 1, so that priors have a
 // meaning whatever the network's scale.
@@ -98,7 +78,8 @@ std::vector<LinearCorrection> RefitLastLayer(const RefitSamples& samples, int ke
   }
   std::vector<double> dual(samples.error.begin() + static_cast<std::ptrdiff_t>(skipped),
                            samples.error.end());
-  SolveCholesky(&covariance, &dual);
+  const bool solved = SolveCholesky(absl::MakeSpan(covariance), absl::MakeSpan(dual), kLeastPivot);
+  if (!solved) return corrections;
 
   for (size_t k = 0; k < corrections.size(); ++k) {
     LinearCorrection& correction = corrections[k];

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "hlo/next_free_id.h"
 #include "hlo/opcode.h"
 
 namespace autotune {
@@ -106,12 +107,7 @@ class LoopBuilder {
     program_.ToProto(&loop.module);
     proto::HloModuleProto& module = loop.module;
     const int64_t entry = module.entry_computation_id();
-    for (const auto& computation : module.computations()) {
-      next_id_ = std::max(next_id_, computation.id() + 1);
-      for (const auto& instruction : computation.instructions()) {
-        next_id_ = std::max(next_id_, instruction.id() + 1);
-      }
-    }
+    next_id_ = NextFreeId(module);
     auto& computations = *module.mutable_computations();
     const auto old = std::find_if(computations.begin(), computations.end(),
                                   [&](const auto& candidate) { return candidate.id() == entry; });

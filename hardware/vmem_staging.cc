@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "hlo/next_free_id.h"
 #include "hlo/opcode.h"
 
 namespace autotune {
@@ -32,13 +33,7 @@ bool Is(const proto::HloInstructionProto& instruction, HloOpcode opcode) {
 class Stager {
  public:
   Stager(proto::HloModuleProto* program, proto::HloComputationProto* entry)
-      : program_(*program), entry_(*entry) {
-    for (const auto& computation : program_.computations()) {
-      for (const auto& instruction : computation.instructions()) {
-        next_id_ = std::max(next_id_, instruction.id() + 1);
-      }
-    }
-  }
+      : program_(*program), entry_(*entry), next_id_(NextFreeId(*program)) {}
 
   void Run() {
     std::vector<proto::HloInstructionProto> before(entry_.instructions().begin(),
@@ -125,7 +120,7 @@ class Stager {
 
   proto::HloModuleProto& program_;
   proto::HloComputationProto& entry_;
-  int64_t next_id_ = 1;
+  int64_t next_id_;
   absl::flat_hash_map<int64_t, int64_t> copy_of_;  // of each parameter that was in VMEM
 };
 

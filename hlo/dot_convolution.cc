@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/next_free_id.h"
 #include "hlo/opcode.h"
 
 namespace autotune {
@@ -32,17 +33,6 @@ const proto::HloInstructionProto* Find(const proto::HloComputationProto& computa
     if (instruction.id() == id) return &instruction;
   }
   return nullptr;
-}
-
-int64_t UnusedId(const proto::HloModuleProto& program) {
-  int64_t largest = 0;
-  for (const auto& computation : program.computations()) {
-    largest = std::max(largest, computation.id());
-    for (const auto& instruction : computation.instructions()) {
-      largest = std::max(largest, instruction.id());
-    }
-  }
-  return largest + 1;
 }
 
 void AddWindow(proto::Window* window, int64_t size) {
@@ -162,7 +152,7 @@ absl::Status MakeDotConvolution(absl::string_view name, proto::HloModuleProto* p
           instruction.opcode() != HloOpcodeName(HloOpcode::kDot)) {
         continue;
       }
-      return Convert(i, UnusedId(*program), &computation);
+      return Convert(i, NextFreeId(*program), &computation);
     }
   }
   return absl::NotFoundError(absl::StrCat("there is no dot ", name));

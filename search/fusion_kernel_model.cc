@@ -4,6 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/types/span.h"
+#include "hlo/cholesky.h"
+
 namespace autotune {
 namespace {
 
@@ -12,27 +15,8 @@ constexpr double kRidge = 2;
 // No kernel takes less than e^-2 or more than e^3 of its roofline by this model.
 constexpr double kLowest = -2;
 constexpr double kHighest = 3;
-
-// Solves a x = b for a symmetric positive definite `a` by Cholesky's method, in place.
-template <size_t n>
-std::array<double, n> Solve(std::array<std::array<double, n>, n> a, std::array<double, n> b) {
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t j = 0; j <= i; ++j) {
-      double sum = a[i][j];
-      for (size_t k = 0; k < j; ++k) sum -= a[i][k] * a[j][k];
-      a[i][j] = i == j ? std::sqrt(std::max(sum, 1e-12)) : sum / a[j][j];
-    }
-  }
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t k = 0; k < i; ++k) b[i] -= a[i][k] * b[k];
-    b[i] /= a[i][i];
-  }
-  for (size_t i = n; i-- > 0;) {
-    for (size_t k = i + 1; k < n; ++k) b[i] -= a[k][i] * b[k];
-    b[i] /= a[i][i];
-  }
-  return b;
-}
+// Below this a term counts as no more than rounding.
+constexpr double kLeastPivot = 1e-12;
 
 }  // namespace
 
@@ -58,9 +42,9 @@ void FusionKernelModel::Fit(const std::vector<Sample>& samples) {
     const Terms terms = TermsOf(sample.features);
     for (size_t i = 1; i < kTerms; ++i) mean_[i] += terms[i] * sample.weight / total;
   }
-  std::array<std::array<double, kTerms>, kTerms> matrix = {};
+  std::vector<double> matrix(kTerms * kTerms);
   Terms right = {};
-  for (size_t i = 0; i < kTerms; ++i) matrix[i][i] = i == 0 ? 1e-6 : kRidge;
+  for (size_t i = 0; i < kTerms; ++i) matrix[i * kTerms + i] = i == 0 ? 1e-6 : kRidge;
   for (const Sample& sample : samples) {
     Terms terms = TermsOf(sample.features);
     for (size_t i = 1; i < kTerms; ++i) terms[i] -= mean_[i];
@@ -69,10 +53,12 @@ void FusionKernelModel::Fit(const std::vector<Sample>& samples) {
     const double weight = std::sqrt(sample.weight / average);
     for (size_t i = 0; i < kTerms; ++i) {
       right[i] += weight * terms[i] * target;
-      for (size_t j = 0; j < kTerms; ++j) matrix[i][j] += weight * terms[i] * terms[j];
+      for (size_t j = 0; j < kTerms; ++j) {
+        matrix[i * kTerms + j] += weight * terms[i] * terms[j];
+      }
     }
   }
-  weights_ = Solve(matrix, right);
+  if (SolveCholesky(absl::MakeSpan(matrix), absl::MakeSpan(right), kLeastPivot)) weights_ = right;
 }
 
 double FusionKernelModel::Predict(const FusionKernelFeatures& features) const {
