@@ -61,13 +61,4 @@ absl::Status AnalyticalModel::Fit(absl::Span<const TrainingSample> samples) {
       "The analytical model's constants are fitted offline; it learns nothing from a run");
 }
 
-absl::StatusOr<AnalyticalEstimate> AnalyticalModel::Explain(const Kernel& kernel,
-                                                            const TileBounds& bounds) const {
-  const auto analytical = KernelOf(kernel);
-  if (!analytical.ok()) return analytical.status();
-  if (absl::Status status = (*analytical)->geometry().Check(bounds); !status.ok()) return status;
-  AnalyticalScratch scratch;
-  return (*analytical)->Estimate(bounds, constants_, &scratch);
-}
-
 }  // namespace autotune

@@ -38,19 +38,15 @@ class AnalyticalModel final : public CostModel {
   // Unimplemented: the constants are fitted once, offline.
   absl::Status Fit(absl::Span<const TrainingSample> samples) override;
 
-  // Where the time of one tile goes. Fails like TileGeometry::Create and TileGeometry::Check; a
-  // tile that does not fit in VMEM has an estimate all the same, with `fits` false.
-  absl::StatusOr<AnalyticalEstimate> Explain(const Kernel& kernel, const TileBounds& bounds) const;
-
-  // Likewise the geometry of a kernel; shared with the model.
-  absl::StatusOr<std::shared_ptr<const AnalyticalKernel>> KernelOf(const Kernel& kernel) const;
-
  private:
   // Modules are kept alive, so that their addresses stay theirs.
   struct Entry {
     std::shared_ptr<const HloModule> module;
     absl::StatusOr<std::shared_ptr<const AnalyticalKernel>> kernel;
   };
+
+  // What is read of a kernel, from the first call on shared. Fails like TileGeometry::Create.
+  absl::StatusOr<std::shared_ptr<const AnalyticalKernel>> KernelOf(const Kernel& kernel) const;
 
   const DeviceSpec device_;
   const AnalyticalConstants constants_;

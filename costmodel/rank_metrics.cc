@@ -105,17 +105,4 @@ std::optional<double> KendallTau(absl::Span<const double> scores,
   return static_cast<double>(concordant - discordant) / static_cast<double>(counted);
 }
 
-std::optional<double> Mape(absl::Span<const double> predicted_seconds,
-                           absl::Span<const double> actual_seconds, double at_least_seconds) {
-  double sum = 0;
-  int64_t counted = 0;
-  for (size_t i = 0; i < actual_seconds.size(); ++i) {
-    if (actual_seconds[i] < at_least_seconds) continue;
-    sum += std::abs(predicted_seconds[i] - actual_seconds[i]) / actual_seconds[i];
-    ++counted;
-  }
-  if (counted == 0) return std::nullopt;
-  return 100 * sum / static_cast<double>(counted);
-}
-
 }  // namespace autotune

@@ -39,12 +39,6 @@ std::optional<double> TopKError(absl::Span<const double> scores, absl::Span<cons
 // data", 1966). REQUIRES: equal sizes.
 std::optional<double> KendallTau(absl::Span<const double> scores, absl::Span<const double> seconds);
 
-// Mean absolute percentage error of predicted times over the entries that take at least
-// `at_least_seconds`: 100 x mean of |predicted - actual| / actual. nullopt if there is none.
-// REQUIRES: equal sizes, actual times positive.
-std::optional<double> Mape(absl::Span<const double> predicted_seconds,
-                           absl::Span<const double> actual_seconds, double at_least_seconds = 0);
-
 }  // namespace autotune
 
 #endif  // AUTOTUNE_COSTMODEL_RANK_METRICS_H_

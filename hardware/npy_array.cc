@@ -200,23 +200,4 @@ std::string NormaliseNpyData(const NpyHeader& header, std::string data) {
   return ToRowMajor(header.shape, element, data);
 }
 
-absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes, const std::string& name) {
-  const auto named = [&](const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat(name, ": ", status.message()));
-  };
-  const absl::StatusOr<size_t> length = NpyHeaderBytes(bytes.substr(0, kNpyPrefixBytes));
-  if (!length.ok()) return named(length.status());
-  if (bytes.size() < *length) {
-    return named(absl::InvalidArgumentError("the array's header is cut"));
-  }
-  const absl::StatusOr<NpyHeader> header = ParseNpyHeader(bytes.substr(0, *length));
-  if (!header.ok()) return named(header.status());
-  const absl::string_view data = bytes.substr(*length);
-  if (static_cast<int64_t>(data.size()) != header->DataBytes()) {
-    return named(absl::InvalidArgumentError(
-        absl::StrCat("the array needs ", header->DataBytes(), " bytes and has ", data.size())));
-  }
-  return NpyArray{header->type, header->shape, NormaliseNpyData(*header, std::string(data))};
-}
-
 }  // namespace autotune

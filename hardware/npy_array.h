@@ -93,8 +93,6 @@ std::string NormaliseNpyData(const NpyHeader& header, std::string data);
 
 // The array as a .npy file of version 1. Equal arrays give equal bytes.
 std::string SerializeNpy(const NpyArray& array);
-// The inverse of SerializeNpy, for all that NumPy writes. `name` stands for the file in errors.
-absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes, const std::string& name);
 
 }  // namespace autotune
 

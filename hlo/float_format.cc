@@ -126,8 +126,6 @@ double DecodeFloat(const FloatFormat& f, uint32_t bits) {
   return negative ? -value : value;
 }
 
-double LargestFinite(const FloatFormat& f) { return DecodeFloat(f, LargestFiniteBits(f)); }
-
 uint32_t EncodeFloat(const FloatFormat& f, double value) {
   const bool negative = std::signbit(value);
   if (std::isnan(value)) return NanBits(f, negative);

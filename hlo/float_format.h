@@ -39,9 +39,6 @@ double DecodeFloat(const FloatFormat& format, uint32_t bits);
 // one, else NaN where there is one, else the largest finite value.
 uint32_t EncodeFloat(const FloatFormat& format, double value);
 
-// The largest finite value of the format.
-double LargestFinite(const FloatFormat& format);
-
 // True if the pattern is a NaN.
 bool IsNan(const FloatFormat& format, uint32_t bits);
 

@@ -212,33 +212,26 @@ TEST_F(RecordedTilesTest, EmptyTilesGetNoPrediction) {
   EXPECT_EQ(opaque, 3);
 }
 
-TEST_F(RecordedTilesTest, ExplainsWhereTheTimeGoes) {
-  const AnalyticalModel model(*FindDeviceSpec("v3"));
+TEST_F(RecordedTilesTest, SaysWhereTheTimeGoes) {
+  const AnalyticalConstants constants;
+  AnalyticalScratch scratch;
   const RecordedTiles& convolution = Kernel("fusion.191");
   const auto best =
       std::min_element(convolution.samples.seconds.begin(), convolution.samples.seconds.end());
   const TileBounds& bounds =
       convolution.samples.tiles[static_cast<size_t>(best - convolution.samples.seconds.begin())];
-  const auto compute_bound = model.Explain(convolution.recorded->kernel(), bounds);
-  ASSERT_TRUE(compute_bound.ok()) << compute_bound.status();
-  EXPECT_GT(compute_bound->matrix_seconds, compute_bound->transfer_seconds);
-  EXPECT_LE(compute_bound->seconds, compute_bound->compute_seconds +
-                                        compute_bound->transfer_seconds +
-                                        compute_bound->overhead_seconds + 1e-12);
+  const auto compute_bound = convolution.kernel->Estimate(bounds, constants, &scratch);
+  EXPECT_GT(compute_bound.matrix_seconds, compute_bound.transfer_seconds);
+  EXPECT_LE(compute_bound.seconds, compute_bound.compute_seconds + compute_bound.transfer_seconds +
+                                       compute_bound.overhead_seconds + 1e-12);
   // 54 passes of 4,608 rows on two units at 940 MHz.
-  EXPECT_NEAR(compute_bound->matrix_seconds, 54 * 4608 / 2 / 940e6, 1e-6);
+  EXPECT_NEAR(compute_bound.matrix_seconds, 54 * 4608 / 2 / 940e6, 1e-6);
 
   const RecordedTiles& reduction = Kernel("fusion.232");
-  const auto memory_bound =
-      model.Explain(reduction.recorded->kernel(), reduction.recorded->Default()->config.tile()[0]);
-  ASSERT_TRUE(memory_bound.ok()) << memory_bound.status();
-  EXPECT_GT(memory_bound->transfer_seconds, memory_bound->compute_seconds);
-  EXPECT_EQ(memory_bound->matrix_seconds, 0);
-
-  TileBounds nonsense;
-  nonsense.output = {99};
-  EXPECT_EQ(model.Explain(reduction.recorded->kernel(), nonsense).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  const auto memory_bound = reduction.kernel->Estimate(
+      reduction.recorded->Default()->config.tile()[0], constants, &scratch);
+  EXPECT_GT(memory_bound.transfer_seconds, memory_bound.compute_seconds);
+  EXPECT_EQ(memory_bound.matrix_seconds, 0);
 }
 
 TEST_F(RecordedTilesTest, LearnsNothingFromARun) {

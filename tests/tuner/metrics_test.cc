@@ -107,13 +107,6 @@ TEST(KendallTauTest, ManyConfigurationsAreNoTrouble) {
   EXPECT_THAT(KendallTau(up, up), Near(1));
 }
 
-TEST(MapeTest, AveragesRelativeErrors) {
-  // 10 % and 50 %; then only the one of at least 5 us.
-  EXPECT_THAT(Mape({11e-6, 1e-6}, {10e-6, 2e-6}), Near(30));
-  EXPECT_THAT(Mape({11e-6, 1e-6}, {10e-6, 2e-6}, 5e-6), Near(10));
-  EXPECT_EQ(Mape({1e-6}, {2e-6}, 5e-6), std::nullopt);
-}
-
 TEST(EvaluationsToWithinTest, CountsFailuresToo) {
   const SearchTrace trace = {kInf, 200, 104, 101, 100};
   EXPECT_THAT(EvaluationsToWithin(trace, 100, 5), Optional(3));
