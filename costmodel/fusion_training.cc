@@ -31,7 +31,7 @@ TrainerOptions FusionTrainerOptions() {
 }
 
 absl::StatusOr<std::unique_ptr<Network>> TrainFusionWithout(absl::Span<const FusionPair> pairs,
-                                                            const std::string& program,
+                                                            absl::Span<const std::string> programs,
                                                             uint64_t seed, int jobs,
                                                             const std::string& scratch) {
   absl::StatusOr<std::unique_ptr<ExampleStore>> training =
@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Network>> TrainFusionWithout(absl::Span<const Fus
   absl::StatusOr<std::unique_ptr<ExampleStore>> none = ExampleStore::Create(scratch, 1);
   if (!none.ok()) return none.status();
   ProgramSplit split;
-  if (!program.empty()) split[program] = Side::kTest;
+  for (const std::string& program : programs) split[program] = Side::kTest;
   absl::StatusOr<RecordedData> data =
       ReadFusionData(pairs, split, training->get(), nullptr, nullptr);
   if (!data.ok()) return data.status();

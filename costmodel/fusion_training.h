@@ -17,11 +17,11 @@ namespace autotune {
 // log time, a fixed number of epochs.
 TrainerOptions FusionTrainerOptions();
 
-// A network trained on the recordings of all `pairs` but that of `program` (empty: on all), for
-// judging it there. Kernels that `program` has as well are left out. `scratch` is a folder for the
-// examples. Errors as ReadFusionData and TrainNetwork have them.
+// A network trained on the recordings of all `pairs` but those of `programs`, for judging it there.
+// Kernels that these have as well are left out. `scratch` is a folder for the examples. Errors as
+// ReadFusionData and TrainNetwork have them.
 absl::StatusOr<std::unique_ptr<Network>> TrainFusionWithout(absl::Span<const FusionPair> pairs,
-                                                            const std::string& program,
+                                                            absl::Span<const std::string> programs,
                                                             uint64_t seed, int jobs,
                                                             const std::string& scratch);
 

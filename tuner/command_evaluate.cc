@@ -18,6 +18,7 @@
 #include "costmodel/rank_metrics.h"
 #include "costmodel/recorded_examples.h"
 #include "hardware/atomic_file.h"
+#include "hardware/scratch_folder.h"
 #include "tuner/command_status.h"
 #include "tuner/command_study.h"
 #include "tuner/commands.h"
@@ -98,8 +99,10 @@ absl::StatusOr<Evaluation> Evaluate(const std::string& directory, const ModelFil
   RecordedDataOptions read;
   for (const std::string& file : files) read.split[ProgramOfFile(file)] = Side::kTest;
   read.constants = model.constants;
+  const absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch = ScratchFolder::Create("evaluate");
+  if (!scratch.ok()) return WithExitCode(kExitBroken, scratch.status());
   absl::StatusOr<std::unique_ptr<ExampleStore>> store =
-      ExampleStore::Create("/tmp", int64_t{256} << 20);
+      ExampleStore::Create((*scratch)->work(), int64_t{256} << 20);
   if (!store.ok()) return WithExitCode(kExitBroken, store.status());
   absl::StatusOr<RecordedData> data = ReadJudged(files, read, model, store->get());
   if (!data.ok()) return WithExitCode(kExitBadInput, data.status());
@@ -243,7 +246,11 @@ absl::StatusOr<std::vector<FusionProgramQuality>> EvaluateFusion(const EvaluateO
                             "programs NAME.hlo with recordings NAME.jsonl.gz of their fusions"));
   }
   if (options.models.empty()) {
-    return CrossValidateFusion(pairs, options.study.seeds, static_cast<int>(options.jobs), "/tmp");
+    const absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch =
+        ScratchFolder::Create("evaluate");
+    if (!scratch.ok()) return WithExitCode(kExitBroken, scratch.status());
+    return CrossValidateFusion(pairs, options.study.seeds, static_cast<int>(options.jobs),
+                               (*scratch)->work());
   }
   absl::StatusOr<ModelFile> model = LoadModel(options.models.front());
   if (!model.ok()) return WithExitCode(kExitBadInput, model.status());

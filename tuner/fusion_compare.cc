@@ -15,6 +15,7 @@
 #include "costmodel/recorded_examples.h"
 #include "hardware/device_spec.h"
 #include "hardware/fusion_recording.h"
+#include "hardware/scratch_folder.h"
 #include "hlo/fusion_inline.h"
 #include "nlohmann/json.hpp"
 #include "tuner/command_status.h"
@@ -39,10 +40,10 @@ absl::StatusOr<FusionPrior> PriorFor(const std::vector<FusionPair>& pairs, const
                                      const FusionStudyOptions& options, const FusionGraph& graph,
                                      const DeviceSpec& device) {
   if (pairs.size() < 2) return CreateFusionPrior("learned", &graph, device);
-  std::error_code error;
-  absl::StatusOr<std::unique_ptr<Network>> network =
-      TrainFusionWithout(pairs, ProgramOfFile(pair.recording), options.first_seed, /*jobs=*/2,
-                         std::filesystem::temp_directory_path(error).string());
+  const absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch = ScratchFolder::Create("compare");
+  if (!scratch.ok()) return WithExitCode(kExitBroken, scratch.status());
+  absl::StatusOr<std::unique_ptr<Network>> network = TrainFusionWithout(
+      pairs, {ProgramOfFile(pair.recording)}, options.first_seed, /*jobs=*/2, (*scratch)->work());
   if (!network.ok()) return WithExitCode(kExitBroken, network.status());
   return FusionPriorOf(std::shared_ptr<const Network>(*std::move(network)), &graph, device);
 }

@@ -145,34 +145,66 @@ absl::StatusOr<std::vector<FusionProgramQuality>> AssessFusionModels(const Fusio
   return result;
 }
 
+namespace {
+
+// A program's rows, one a seed, by model.
+using RowsByModel = std::map<std::string, std::vector<FusionProgramQuality>>;
+
+// Trains without every kFusionFolds-th program and judges those.
+absl::Status JudgeFold(absl::Span<const FusionPair> pairs, size_t fold, uint64_t seed, int jobs,
+                       const std::string& scratch, std::vector<RowsByModel>* rows) {
+  std::vector<std::string> held_out;
+  for (size_t i = fold; i < pairs.size(); i += kFusionFolds) {
+    held_out.push_back(ProgramOfFile(pairs[i].recording));
+  }
+  absl::StatusOr<std::unique_ptr<Network>> network =
+      TrainFusionWithout(pairs, held_out, seed, jobs, scratch);
+  if (!network.ok()) return network.status();
+  for (size_t i = fold; i < pairs.size(); i += kFusionFolds) {
+    absl::StatusOr<std::vector<FusionProgramQuality>> judged =
+        AssessFusionModels(pairs[i], network->get());
+    if (!judged.ok()) return judged.status();
+    for (FusionProgramQuality& row : *judged) {
+      std::vector<FusionProgramQuality>& of_model = (*rows)[i][row.model];
+      of_model.push_back(std::move(row));
+    }
+  }
+  return absl::OkStatus();
+}
+
+FusionProgramQuality MedianQuality(const std::vector<FusionProgramQuality>& of_seeds) {
+  FusionProgramQuality median = of_seeds.front();
+  for (size_t k = 0; k < median.quality.size(); ++k) {
+    const auto of = [&of_seeds, k](double FusionQuality::*member) {
+      std::vector<double> values;
+      values.reserve(of_seeds.size());
+      for (const FusionProgramQuality& row : of_seeds) values.push_back(row.quality[k].*member);
+      return MedianOf(std::move(values));
+    };
+    median.quality[k].mape = of(&FusionQuality::mape);
+    median.quality[k].median_ape = of(&FusionQuality::median_ape);
+    median.quality[k].kendall_tau = of(&FusionQuality::kendall_tau);
+  }
+  return median;
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<FusionProgramQuality>> CrossValidateFusion(
     absl::Span<const FusionPair> pairs, int64_t seeds, int jobs, const std::string& scratch) {
-  std::vector<FusionProgramQuality> result;
-  for (const FusionPair& pair : pairs) {
-    std::map<std::string, std::vector<FusionProgramQuality>> by_model;  // a row a seed
-    for (int64_t seed = 1; seed <= seeds; ++seed) {
-      absl::StatusOr<std::unique_ptr<Network>> network = TrainFusionWithout(
-          pairs, ProgramOfFile(pair.recording), static_cast<uint64_t>(seed), jobs, scratch);
-      if (!network.ok()) return network.status();
-      absl::StatusOr<std::vector<FusionProgramQuality>> rows =
-          AssessFusionModels(pair, network->get());
-      if (!rows.ok()) return rows.status();
-      for (FusionProgramQuality& row : *rows) by_model[row.model].push_back(std::move(row));
-    }
-    for (auto& [model, rows] : by_model) {
-      FusionProgramQuality median = rows.front();
-      for (size_t k = 0; k < median.quality.size(); ++k) {
-        const auto of = [&rows = rows, k](double FusionQuality::*member) {
-          std::vector<double> values;
-          for (const FusionProgramQuality& row : rows) values.push_back(row.quality[k].*member);
-          return MedianOf(std::move(values));
-        };
-        median.quality[k].mape = of(&FusionQuality::mape);
-        median.quality[k].median_ape = of(&FusionQuality::median_ape);
-        median.quality[k].kendall_tau = of(&FusionQuality::kendall_tau);
+  std::vector<RowsByModel> rows(pairs.size());
+  for (int64_t seed = 1; seed <= seeds; ++seed) {
+    for (size_t fold = 0; fold < std::min(kFusionFolds, pairs.size()); ++fold) {
+      if (absl::Status status =
+              JudgeFold(pairs, fold, static_cast<uint64_t>(seed), jobs, scratch, &rows);
+          !status.ok()) {
+        return status;
       }
-      result.push_back(std::move(median));
     }
+  }
+  std::vector<FusionProgramQuality> result;
+  for (const RowsByModel& of_program : rows) {
+    for (const auto& [model, of_seeds] : of_program) result.push_back(MedianQuality(of_seeds));
   }
   return result;
 }

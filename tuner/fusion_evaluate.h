@@ -36,8 +36,10 @@ inline constexpr int64_t kFusionKnown[] = {0, 1, 20};
 absl::StatusOr<std::vector<FusionProgramQuality>> AssessFusionModels(const FusionPair& pair,
                                                                      const Network* network);
 
-// Leave-one-program-out over all pairs: for each program a network that was trained on the others,
-// for each of `seeds` seeds. Quality is the median over seeds.
+// Cross-validation by program, in at most kFusionFolds folds: each program is judged by a network
+// that was trained on those of the other folds, for each of `seeds` seeds. Quality is the median
+// over seeds. Rows are in the order of `pairs`.
+inline constexpr size_t kFusionFolds = 10;
 absl::StatusOr<std::vector<FusionProgramQuality>> CrossValidateFusion(
     absl::Span<const FusionPair> pairs, int64_t seeds, int jobs, const std::string& scratch);
 

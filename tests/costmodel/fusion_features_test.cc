@@ -172,7 +172,7 @@ ENTRY e { x = f32[8] parameter(0)  ROOT n = f32[8] negate(x) })")
 TEST_F(FusionExamplesTest, TrainedTimesComeCloserThanTheRoofline) {
   if (!FindNetworkModule().ok()) GTEST_SKIP() << FindNetworkModule().status();
   const std::vector<FusionPair> pairs = FusionPairsOf(folder_);
-  const auto network = TrainFusionWithout(pairs, "c", 1, 1, folder_);
+  const auto network = TrainFusionWithout(pairs, {"c"}, 1, 1, folder_);
   ASSERT_TRUE(network.ok()) << network.status();
   const FusionGraph graph = Parse(kChain);
   const FusionTimeModel model(network->get(), &graph, V3());
