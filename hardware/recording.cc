@@ -10,6 +10,8 @@
 #include "hardware/atomic_file.h"
 #include "hardware/recording_forms.h"
 #include "hlo/read_module.h"
+#include "hlo/wire_scanner.h"
+#include "proto/tuning_data.pb.h"
 
 namespace autotune {
 namespace {
@@ -21,13 +23,31 @@ std::string Joined(const std::string& a, const std::string& b) {
   return absl::StrCat(a, "+", b);
 }
 
-// Fails for a program, which was given where a recording belongs.
-absl::Status RefuseProgram(absl::string_view bytes, const std::string& name) {
+// Whether what could be a HloProto is a ModuleTuningData, perhaps damaged. Both have a module in
+// field 1 and messages in field 3; only the latter has a fingerprint, or several of these messages.
+bool HasFieldsOfTuningData(absl::string_view bytes) {
+  using proto::ModuleTuningData;
+  WireScanner scanner(bytes);
+  WireField field;
+  int messages = 0;
+  for (;;) {
+    const absl::StatusOr<bool> more = scanner.Next(&field);
+    if (!more.ok() || !*more) return messages > 1;
+    if (field.number == ModuleTuningData::kFingerprintFieldNumber && field.wire_type != 2) {
+      return true;
+    }
+    if (field.number == ModuleTuningData::kRunsFieldNumber) ++messages;
+  }
+}
+
+// The form of a program that was given where a recording belongs; nullopt if it is none.
+std::optional<HloFormat> FormatOfProgram(absl::string_view bytes, const std::string& name) {
   const std::optional<HloFormat> format = DetectHloFormat(bytes);
-  if (!format || *format == HloFormat::kTuningData || IsTuningData(bytes)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, ": this is a program (", HloFormatName(*format),
-                   "), not a recording of measurements; `autotune record` makes one of it"));
+  if (!format || *format == HloFormat::kText || *format == HloFormat::kStableHlo) return format;
+  if (*format == HloFormat::kTuningData) return std::nullopt;
+  if (*format == HloFormat::kHloProto && HasFieldsOfTuningData(bytes)) return std::nullopt;
+  if (!ReadModule(std::string(bytes), name).ok()) return std::nullopt;
+  return format;
 }
 
 // Opaque configurations are told apart by position alone, so one of another recording is never the
@@ -125,8 +145,13 @@ absl::StatusOr<Recording> Recording::Parse(absl::string_view bytes, const std::s
     bytes = uncompressed;
   }
   if (IsOwnForm(bytes)) return ReadOwnForm(bytes, name);
-  if (absl::Status status = RefuseProgram(bytes, name); !status.ok()) return status;
-  return ReadTuningData(bytes, name);
+  absl::StatusOr<Recording> recording = ReadTuningData(bytes, name);
+  if (recording.ok()) return recording;
+  const std::optional<HloFormat> program = FormatOfProgram(bytes, name);
+  if (!program) return recording;
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": this is a program (", HloFormatName(*program),
+                   "), not a recording of measurements; `autotune record` makes one of it"));
 }
 
 bool Recording::LooksLikeRecording(absl::string_view bytes) {

@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string KernelTilesPath() {
   return absl::StrCat(AUTOTUNE_SOURCE_DIR, "/examples/alexnet/tpu_v3.pb");
@@ -225,6 +226,27 @@ TEST(Recording, WhatIsNoRecordingIsRefused) {
   EXPECT_THAT(std::string(from_hlo.status().message()),
               HasSubstr("m.pb: this is a program (hloproto), not a recording"));
   EXPECT_FALSE(Recording::LooksLikeRecording(data.modules(0).module().SerializeAsString()));
+}
+
+TEST(Recording, ADamagedOneIsNotCalledAProgram) {
+  proto::TuningData data;
+  ASSERT_TRUE(data.ParseFromString(KernelTilesBytes()));
+  for (const std::string& whole : {data.modules(0).SerializeAsString(), data.SerializeAsString()}) {
+    const size_t step = std::max<size_t>(whole.size() / 100, 1);
+    int refused = 0;
+    for (size_t at = 0; at < whole.size(); at += step) {
+      for (const char mask : {'\x01', '\x04', '\x7f', '\xff'}) {
+        std::string damaged = whole;
+        damaged[at] = static_cast<char>(damaged[at] ^ mask);
+        const absl::StatusOr<Recording> read = Recording::Parse(damaged, "one.pb");
+        if (read.ok()) continue;
+        ++refused;
+        EXPECT_THAT(std::string(read.status().message()), Not(HasSubstr("this is a program")))
+            << "byte " << at;
+      }
+    }
+    EXPECT_GT(refused, 25);
+  }
 }
 
 TEST(Recording, AModuleTuningDataAloneIsARecording) {
