@@ -46,10 +46,14 @@ bool IsSortedSet(const std::vector<int64_t>& values) {
 
 // The first line of a recording.
 absl::StatusOr<FusionOrigin> ReadHeader(absl::string_view text) try {
-  const json line = json::parse(text.begin(), text.end());
-  if (line.at("format").get<std::string>() != kFormat ||
-      line.at("version").get<int>() != kVersion) {
-    return absl::InvalidArgumentError("no fusion recording of a known version");
+  const json line = json::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+  if (!line.is_object() || !line.contains("format") || line.at("format") != kFormat) {
+    return absl::InvalidArgumentError(
+        "this is no fusion recording; `autotune record --space fusion` makes one of a program");
+  }
+  if (const json& version = line.at("version"); version != kVersion) {
+    return absl::InvalidArgumentError(absl::StrCat("a fusion recording of version ", version.dump(),
+                                                   "; version ", kVersion, " is known"));
   }
   FusionOrigin origin;
   origin.program = line.at("program").get<std::string>();
@@ -58,9 +62,9 @@ absl::StatusOr<FusionOrigin> ReadHeader(absl::string_view text) try {
   origin.device = line.at("device").get<std::string>();
   origin.versions = line.at("versions").get<std::string>();
   return origin;
-} catch (const std::exception&) {
+} catch (const std::exception& error) {
   return absl::InvalidArgumentError(
-      "this is no fusion recording; `autotune record --space fusion` makes one of a program");
+      absl::StrCat("the first line of a fusion recording is damaged: ", error.what()));
 }
 
 FusionEntry EntryFromJson(const json& line) {

@@ -110,5 +110,22 @@ TEST(FusionRecordingTest, DamageIsNamed) {
   EXPECT_FALSE(FusionRecording::Load("/nonexistent").ok());
 }
 
+TEST(FusionRecordingTest, DamageOfTheFirstLineIsNotCalledNoRecording) {
+  const std::string text = Sample().Serialize();
+  const auto error = [&](const std::string& from, const std::string& to) {
+    std::string damaged = text;
+    EXPECT_NE(damaged.find(from), std::string::npos) << from;
+    damaged.replace(damaged.find(from), from.size(), to);
+    return std::string(FusionRecording::Parse(damaged, "file").status().message());
+  };
+  EXPECT_THAT(error("\"device\"", "\"divice\""), HasSubstr("key 'device' not found"));
+  EXPECT_THAT(error("\"edges\":", "\"edges\":\"\",\"x\":"), HasSubstr("type must be number"));
+  EXPECT_THAT(error("\"version\":1", "\"x\":1"), HasSubstr("key 'version' not found"));
+  EXPECT_THAT(error("\"version\":1", "\"version\":2"),
+              HasSubstr("of version 2; version 1 is known"));
+  EXPECT_THAT(error("autotune-fusion-recording", "other"),
+              HasSubstr("this is no fusion recording"));
+}
+
 }  // namespace
 }  // namespace autotune
