@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "hlo/element_type.h"
@@ -12,13 +13,6 @@
 
 namespace autotune {
 namespace {
-
-// What the tile of a scalar holds. libtpu 0.0.52 refuses any other, for each of its generations:
-// "layout does not match any allowed tile kind, shape: f32[]{:T(128)}, expected shape:
-// f32[]{:T(256)}". AlexNet as TpuGraphs' compiler left it, and 36 programs for v3 and v5e, agree.
-int64_t ScalarTileBytes(const DeviceSpec& device) {
-  return device.name == "tpu-v2" || device.name == "tpu-v3" ? 1024 : 512;
-}
 
 // What the tiles of all scalars hold.
 std::set<int64_t> FoundTileBytes(const HloModule& program) {
@@ -37,18 +31,22 @@ std::set<int64_t> FoundTileBytes(const HloModule& program) {
 
 }  // namespace
 
-absl::Status CheckCompiledFor(const HloModule& program, const DeviceSpec& device) {
+std::vector<std::string> CompiledForDevices(const HloModule& program) {
   const std::set<int64_t> found = FoundTileBytes(program);
-  // Where they differ among each other nothing is known.
-  if (found.size() != 1 || *found.begin() == ScalarTileBytes(device)) return absl::OkStatus();
-  std::vector<std::string> others;
-  for (const DeviceSpec& other : AllDeviceSpecs()) {
-    if (ScalarTileBytes(other) == *found.begin()) others.push_back(other.name);
+  std::vector<std::string> devices;
+  if (found.size() != 1) return devices;
+  for (const DeviceSpec& device : AllDeviceSpecs()) {
+    if (device.scalar_tile_bytes == *found.begin()) devices.push_back(device.name);
   }
-  if (others.empty()) return absl::OkStatus();
+  return devices;
+}
+
+absl::Status CheckCompiledFor(const HloModule& program, const DeviceSpec& device) {
+  const std::vector<std::string> devices = CompiledForDevices(program);
+  if (devices.empty() || absl::c_linear_search(devices, device.name)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "this program is already optimised, for ", absl::StrJoin(others, " or "), " and not for ",
-      device.name, ": the tiles of its scalars hold ", *found.begin(), " bytes"));
+      "already optimised, for ", absl::StrJoin(devices, " or "), " and not for ", device.name,
+      ": the tiles of its scalars hold ", *FoundTileBytes(program).begin(), " bytes"));
 }
 
 }  // namespace autotune

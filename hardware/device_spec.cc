@@ -28,6 +28,10 @@ constexpr int64_t kKernelVmemBytes = 16 * kMiB;  // [K]
 //     their size. tests/hardware/device_spec_test.cc holds its figures beside these.
 // [K] Seen in 36 programs compiled by libtpu 0.0.52: the largest kernels use 16,777,216 bytes of
 //     VMEM on v3 and 16,551,936 on v5e, which has 128 MiB: 16 MiB is the default of a kernel.
+// [T] libtpu 0.0.52 refuses scalar tiles of any other size for each of its generations: "layout
+// does
+//     not match any allowed tile kind, shape: f32[]{:T(128)}, expected shape: f32[]{:T(256)}".
+//     AlexNet as TpuGraphs' compiler left it, and 36 programs for v3 and v5e, agree.
 // [D] Derived from the peak: flops = units * 2 * size^2 * clock.
 
 // The figures of a chip, from which those of a core follow.
@@ -45,28 +49,29 @@ struct Chip {
   int64_t vmem_mib_per_core;
   int64_t cmem_mib;
   int64_t smem_kib_per_core;
+  int64_t scalar_tile_bytes;  // [T]
 };
 
 constexpr Chip kChips[] = {
     // [S] 45 TFLOP/s, 700 GB/s, 16 GiB; [C] 700 MHz; [J] 16 MiB VMEM, 16 KiB SMEM, products of
     // f32 operands only (also v3).
-    {"tpu-v2", 2, false, true, 0.70e9, 128, 45, 0, 700, 16, 16, 0, 16},
+    {"tpu-v2", 2, false, true, 0.70e9, 128, 45, 0, 700, 16, 16, 0, 16, 1024},
     // [S] 123 TFLOP/s, 900 GB/s, 32 GiB; [C] 940 MHz; [J] 16 MiB VMEM, 16 KiB SMEM. [J] has
     // 825 GB/s, which is about what long transfers reach.
-    {"tpu-v3", 2, false, true, 0.94e9, 128, 123, 0, 900, 32, 16, 0, 16},
+    {"tpu-v3", 2, false, true, 0.94e9, 128, 123, 0, 900, 32, 16, 0, 16, 1024},
     // [S] 275 TFLOP/s, 1,228 GB/s, 32 GiB; [C] 1,050 MHz; [J] 16 MiB VMEM, 128 MB CMEM, 1 MiB SMEM.
-    {"tpu-v4", 2, true, false, 1.05e9, 128, 275, 0, 1228, 32, 16, 128, 1024},
+    {"tpu-v4", 2, true, false, 1.05e9, 128, 275, 0, 1228, 32, 16, 128, 1024, 512},
     // [S] 197 TFLOP/s, 394 TOP/s, 819 GB/s, 16 GiB; [D] 1.5 GHz with 4 units; [J] 128 MiB VMEM.
-    {"tpu-v5e", 1, false, false, 1.50e9, 128, 197, 394, 819, 16, 128, 0, 1024},
+    {"tpu-v5e", 1, false, false, 1.50e9, 128, 197, 394, 819, 16, 128, 0, 1024, 512},
     // [S] 459 TFLOP/s, 918 TOP/s, 2,765 GB/s, 95 GiB; [D] 1.75 GHz with 4 units a core;
     // [J] 64 MiB VMEM.
-    {"tpu-v5p", 2, true, false, 1.75e9, 128, 459, 918, 2765, 95, 64, 0, 1024},
+    {"tpu-v5p", 2, true, false, 1.75e9, 128, 459, 918, 2765, 95, 64, 0, 1024, 512},
     // [S] 918 TFLOP/s, 1,836 TOP/s, 1,640 GB/s, 32 GiB; [J] 256 x 256 units, 128 MiB VMEM; [D]
     // 1.75 GHz if each of [J]'s 2 units takes two rows a cycle (they count as 4 here).
-    {"tpu-v6e", 1, false, false, 1.75e9, 256, 918, 1836, 1640, 32, 128, 0, 1024},
+    {"tpu-v6e", 1, false, false, 1.75e9, 256, 918, 1836, 1640, 32, 128, 0, 1024, 512},
     // [S] 2,307 TFLOP/s, 7,380 GB/s, 192 GiB; [J] 256 x 256 units, 64 MiB VMEM; [D] 2.2 GHz if
     // each of [J]'s 2 units a core takes two rows a cycle.
-    {"tpu-v7x", 2, false, false, 2.20e9, 256, 2307, 0, 7380, 192, 64, 0, 1024},
+    {"tpu-v7x", 2, false, false, 2.20e9, 256, 2307, 0, 7380, 192, 64, 0, 1024, 512},
 };
 
 DeviceSpec PerCore(const Chip& chip) {
@@ -88,6 +93,7 @@ DeviceSpec PerCore(const Chip& chip) {
   spec.kernel_vmem_bytes = std::min(spec.vmem_bytes, kKernelVmemBytes);
   spec.cmem_bytes = chip.cmem_mib * kMiB / chip.cores;
   spec.smem_bytes = chip.smem_kib_per_core * kKiB;
+  spec.scalar_tile_bytes = chip.scalar_tile_bytes;
   return spec;
 }
 

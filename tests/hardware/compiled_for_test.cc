@@ -12,7 +12,9 @@
 namespace autotune {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 absl::Status Check(const std::string& text, const char* device) {
   absl::StatusOr<std::unique_ptr<HloModule>> module = ParseHloText(text);
@@ -48,7 +50,18 @@ TEST(CheckCompiledForTest, TheErrorNamesBothSides) {
 TEST(CheckCompiledForTest, WhatDoesNotTellPasses) {
   EXPECT_TRUE(Check(Program("", ""), "v5e").ok());
   EXPECT_TRUE(Check(Program("{:T(256)}", "{:T(256)}"), "v5e").ok());  // contradictory
-  EXPECT_TRUE(Check(Program("{:T(8)}", "{:T(4)}"), "v5e").ok());      // of no known generation
+  EXPECT_TRUE(Check(Program("{:T(8)}", "{:T(16)}"), "v5e").ok());     // of no known generation
+}
+
+TEST(CompiledForDevicesTest, OldestFirstAndNoneWhereNothingIsTold) {
+  const auto devices = [](const std::string& f32, const std::string& bf16) {
+    return CompiledForDevices(**ParseHloText(Program(f32, bf16)));
+  };
+  EXPECT_THAT(devices("{:T(256)}", "{:T(512)}"), ElementsAre("tpu-v2", "tpu-v3"));
+  EXPECT_THAT(devices("{:T(128)}", "{:T(256)}"),
+              ElementsAre("tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu-v7x"));
+  EXPECT_THAT(devices("{:T(256)}", "{:T(256)}"), IsEmpty());
+  EXPECT_THAT(devices("{:T(8)}", "{:T(16)}"), IsEmpty());
 }
 
 TEST(CheckCompiledForTest, AlexNetWasCompiledForV3) {
