@@ -3,16 +3,20 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "hlo/read_file.h"
 
@@ -44,6 +48,25 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+// The first file of that name on PATH that may be run; empty if there is none. A name with a slash
+// stands for itself.
+std::string FindProgram(const std::string& name) {
+  const auto may_run = [](const std::string& path) {
+    struct stat file;
+    return stat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode) &&
+           access(path.c_str(), X_OK) == 0;
+  };
+  if (absl::StrContains(name, '/')) return may_run(name) ? name : "";
+  const char* path_variable = std::getenv("PATH");
+  const std::string folders = path_variable == nullptr ? "/usr/bin:/bin" : path_variable;
+  for (const absl::string_view folder : absl::StrSplit(folders, ':')) {
+    // An empty one is the current folder.
+    std::string path = absl::StrCat(folder.empty() ? "." : folder, "/", name);
+    if (may_run(path)) return path;
+  }
+  return "";
+}
+
 // The status that the child ended with; nullopt if it was killed for not being done after `limit`.
 std::optional<int> WaitFor(pid_t child, absl::Duration limit) {
   const absl::Time deadline = absl::Now() + limit;
@@ -66,6 +89,10 @@ absl::StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& arguments,
                                       const std::string& log,
                                       const std::vector<std::string>& variables,
                                       absl::Duration time_limit) {
+  const std::string program = FindProgram(arguments[0]);
+  if (program.empty()) {
+    return absl::NotFoundError(absl::StrCat(arguments[0], ": there is no such program"));
+  }
   const std::vector<std::string> environment = EnvironmentWith(variables);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -76,9 +103,13 @@ absl::StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& arguments,
   pid_t child = -1;
   const std::vector<char*> argv = Pointers(arguments);
   const std::vector<char*> envp = Pointers(environment);
-  const int error = posix_spawnp(&child, argv[0], &files, nullptr, argv.data(), envp.data());
+  const int error = posix_spawn(&child, program.c_str(), &files, nullptr, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&files);
-  if (error != 0) return absl::ErrnoToStatus(error, arguments[0]);
+  // The program is there: what is missing is the interpreter that it names.
+  if (error == ENOENT) {
+    return absl::FailedPreconditionError(absl::StrCat(program, ": its interpreter is missing"));
+  }
+  if (error != 0) return absl::ErrnoToStatus(error, program);
   const std::optional<int> status = WaitFor(child, time_limit);
   if (!status) {
     return absl::DeadlineExceededError(absl::StrCat(

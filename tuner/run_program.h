@@ -18,8 +18,8 @@ struct ProgramEnd {
 // Runs another program, found on PATH, to its end, with nothing on its standard input. What it and
 // what it leaves running print goes to the file `log`. `variables` ("NAME=value") come before those
 // of this process. A program that is not done after `time_limit` is killed: DeadlineExceeded.
-// NotFound if there is no such program, another code if it cannot be started. Not for our own code
-// on what may crash it: that is WorkerProcess. Thread-safe.
+// NotFound if there is none that may be run, another code if it cannot be started. Not for our own
+// code on what may crash it: that is WorkerProcess. Thread-safe.
 absl::StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& arguments,
                                       const std::string& log,
                                       const std::vector<std::string>& variables = {},

@@ -35,7 +35,6 @@ class GraphvizTest : public ::testing::Test {
     std::filesystem::permissions(dot, permissions);
   }
 
- private:
   const std::string path_, folder_;
 };
 
@@ -56,12 +55,33 @@ TEST_F(GraphvizTest, ADotThatIsDoneInTimeDraws) {
   EXPECT_EQ(*svg, "<svg>\n");
 }
 
-TEST_F(GraphvizTest, ADotThatMayNotBeRunIsNotCalledMissing) {
+TEST_F(GraphvizTest, ADotWithoutItsInterpreterIsNotCalledMissing) {
+  WriteDot("#!/no/such/interpreter\n", std::filesystem::perms::owner_all);
+  const absl::Status status = DrawSvg("digraph {}").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), AllOf(HasSubstr("/dot: its interpreter is missing"),
+                                                   HasSubstr("--dot"), Not(HasSubstr("apt-get"))));
+}
+
+TEST_F(GraphvizTest, ADotThatMayNotBeRunIsMissing) {
   WriteDot("#!/bin/sh\n", std::filesystem::perms::owner_read);
   const absl::Status status = DrawSvg("digraph {}").status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("dot: Permission denied"), Not(HasSubstr("apt-get"))));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("apt-get install graphviz"));
+}
+
+TEST_F(GraphvizTest, FoldersThatHoldNoProgramArePassedOver) {
+  WriteDot("#!/bin/sh\necho '<svg>' > \"$3\"\n", std::filesystem::perms::owner_all);
+  const std::string closed = folder_ + "/closed";
+  std::filesystem::create_directories(closed + "/folder/dot");
+  std::filesystem::permissions(closed, std::filesystem::perms::none);
+  const std::string others = closed + ":" + closed + "/folder:" + folder_ + "/dot:/no/such/folder";
+  setenv("PATH", (others + ":" + folder_).c_str(), 1);
+  EXPECT_TRUE(DrawSvg("digraph {}").ok());
+  setenv("PATH", others.c_str(), 1);
+  const absl::Status status = DrawSvg("digraph {}").status();
+  std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("apt-get install graphviz"));
 }
 
 TEST_F(GraphvizTest, WithoutADotThePackageIsNamed) {
