@@ -146,9 +146,6 @@ absl::StatusOr<ChosenBackend> ChooseReplay(const TuneOptions& options, const Pro
 
 // The kernels of a program before optimisation, from one compile.
 absl::Status CompileForKernels(AotBackend& backend, Program& program) {
-  if (absl::Status status = RequireCompiledFor(program, backend.device()); !status.ok()) {
-    return status;
-  }
   if (!program.kernels.empty() || !IsBeforeOptimisation(program)) return RequireKernels(program);
   absl::StatusOr<AotDefault> compiled = backend.CompileProgram(*program.module);
   if (!compiled.ok()) {
@@ -168,7 +165,11 @@ absl::StatusOr<ChosenBackend> ChooseAot(const TuneOptions& options, Program& pro
                                            "give them with --recording FILE, or as PROGRAM"));
   }
   AotBackendOptions aot;
-  aot.target = options.target.empty() ? kAssumedTarget : options.target;
+  const AssumedTarget assumed = AssumeTarget({&program, 1});
+  aot.target = options.target.empty() ? assumed.device : options.target;
+  const absl::StatusOr<DeviceSpec> spec = FindDeviceSpec(aot.target);
+  if (!spec.ok()) return WithExitCode(kExitWrongUse, spec.status());
+  if (absl::Status status = RequireCompiledFor(program, *spec); !status.ok()) return status;
   aot.timeout = absl::Seconds(options.timeout_seconds);
   aot.jobs = static_cast<int>(options.jobs > 0 ? options.jobs
                                                : std::max(1u, std::thread::hardware_concurrency()));
@@ -178,7 +179,7 @@ absl::StatusOr<ChosenBackend> ChooseAot(const TuneOptions& options, Program& pro
   ChosenBackend chosen;
   chosen.reason = absl::StrCat(
       options.backend.empty() ? "no --recording and no TPU, but libtpu is installed" : "--backend",
-      options.target.empty() ? "; target assumed, --target names another" : "");
+      options.target.empty() ? absl::StrCat("; ", assumed.reason) : "");
   chosen.space = "tile";
   const DeviceSpec device = (*backend)->device();
   chosen.space_of = [device](const Kernel& kernel) { return SpaceFromGeometry(kernel, device); };

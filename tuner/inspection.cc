@@ -30,8 +30,9 @@ absl::StatusOr<ChosenDevice> ChooseDevice(const Program& program, const std::str
     reason = "recorded on it";
   }
   if (name.empty()) {
-    name = kAssumedTarget;
-    reason = "assumed; --target names another";
+    AssumedTarget assumed = AssumeTarget({&program, 1});
+    name = std::move(assumed.device);
+    reason = std::move(assumed.reason);
   }
   absl::StatusOr<DeviceSpec> spec = FindDeviceSpec(name);
   if (!spec.ok()) return WithExitCode(kExitWrongUse, spec.status());

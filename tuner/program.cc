@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -80,6 +81,16 @@ absl::StatusOr<Program> Load(const std::string& argument) {
   return program;
 }
 
+// What the program, or the first of its kernels that tells, was optimised for.
+std::vector<std::string> CompiledFor(const Program& program) {
+  if (program.module != nullptr) return CompiledForDevices(*program.module);
+  for (const Kernel& kernel : program.kernels) {
+    std::vector<std::string> devices = CompiledForDevices(*kernel.module);
+    if (!devices.empty()) return devices;
+  }
+  return {};
+}
+
 }  // namespace
 
 absl::StatusOr<Program> LoadProgram(const std::string& path) {
@@ -105,15 +116,40 @@ absl::Status RequireKernels(const Program& program) {
 }
 
 absl::Status RequireCompiledFor(const Program& program, const DeviceSpec& device) {
-  if (program.module == nullptr) return absl::OkStatus();
-  const absl::Status status = CheckCompiledFor(*program.module, device);
+  if (program.module != nullptr) return RequireCompiledFor(program.path, *program.module, device);
+  for (const Kernel& kernel : program.kernels) {
+    absl::Status status = RequireCompiledFor(absl::StrCat(program.path, ", kernel ", kernel.name),
+                                             *kernel.module, device);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RequireCompiledFor(const std::string& path, const HloModule& module,
+                                const DeviceSpec& device) {
+  const absl::Status status = CheckCompiledFor(module, device);
   if (status.ok()) return status;
   return WithExitCode(
       kExitWrongUse,
       absl::Status(status.code(),
-                   absl::StrCat(program.path, ": ", std::string(status.message()),
+                   absl::StrCat(path, ": ", std::string(status.message()),
                                 "; give the program before optimisation or, to the aot "
-                                "backend, --target of what it was compiled for")));
+                                "compiler, --target of what it was compiled for")));
+}
+
+AssumedTarget AssumeTarget(absl::Span<const Program> programs) {
+  constexpr char kHow[] = "--target names another";
+  for (const Program& program : programs) {
+    if (program.recording && FindDeviceSpec(program.recording->origin().device).ok()) {
+      return {program.recording->origin().device, absl::StrCat("target of the recording, ", kHow)};
+    }
+    const std::vector<std::string> devices = CompiledFor(program);
+    if (devices.empty()) continue;
+    if (absl::c_linear_search(devices, kAssumedTarget)) break;
+    return {devices.back(), absl::StrCat("the program's layouts are those of ",
+                                         absl::StrJoin(devices, " or "), ", ", kHow)};
+  }
+  return {kAssumedTarget, absl::StrCat("target assumed, ", kHow)};
 }
 
 }  // namespace autotune

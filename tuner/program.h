@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "hardware/device_spec.h"
 #include "hardware/recording.h"
 #include "hlo/kernel.h"
@@ -14,7 +16,7 @@
 
 namespace autotune {
 
-// The generation that is meant where neither the user nor the program names one.
+// The generation that is meant where neither the user nor the program tells (AssumeTarget).
 inline constexpr char kAssumedTarget[] = "tpu-v5e";
 
 // What a command was asked to work on. A value; module and kernels are shared and immutable.
@@ -42,9 +44,24 @@ bool IsBeforeOptimisation(const Program& program);
 // Fails unless the program has kernels: says what it is instead and what to do about it.
 absl::Status RequireKernels(const Program& program);
 
-// Fails if the program was optimised for other generations than `device` (CheckCompiledFor); says
-// what to do about it. The error carries the exit code for wrong use.
+// Fails if the program, or a kernel of one without a module, was optimised for other generations
+// than `device` (CheckCompiledFor); says what to do about it. The error carries the exit code for
+// wrong use.
 absl::Status RequireCompiledFor(const Program& program, const DeviceSpec& device);
+// The same for a module of the file `path`.
+absl::Status RequireCompiledFor(const std::string& path, const HloModule& module,
+                                const DeviceSpec& device);
+
+// A target that nobody named.
+struct AssumedTarget {
+  std::string device;
+  std::string reason;  // "assumed, --target names another"
+};
+
+// The target without --target. The first program that tells decides: a recording by its device, an
+// optimised program by its layouts (CompiledForDevices), if they are not those of kAssumedTarget:
+// then the newest that has them. Else kAssumedTarget.
+AssumedTarget AssumeTarget(absl::Span<const Program> programs);
 
 }  // namespace autotune
 
