@@ -17,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "hardware/aot_backend.h"
 #include "hardware/aot_record.h"
+#include "hardware/device_spec.h"
 #include "hardware/recording.h"
 #include "hardware/sweep_coverage.h"
 #include "hardware/sweep_shard.h"
@@ -47,7 +48,7 @@ its own (OUT.1, OUT.2, ...), which are joined at the end.)";
 struct RecordOptions {
   std::vector<std::string> programs;
   std::string backend = "aot";
-  std::string target = "v5e";
+  std::string target;  // empty: see AssumeTarget
   std::string space = "tile";
   std::string out;
   std::optional<int64_t> cuts;
@@ -101,9 +102,6 @@ class SweepDisplay {
 // The kernels of a program, and where in the source they come from.
 absl::StatusOr<AotDefault> FindKernels(AotBackend& backend, Program& program) {
   AotDefault found;
-  if (absl::Status status = RequireCompiledFor(program, backend.device()); !status.ok()) {
-    return status;
-  }
   if (program.kernels.empty() && IsBeforeOptimisation(program)) {
     absl::StatusOr<AotDefault> compiled = backend.CompileProgram(*program.module);
     if (!compiled.ok()) return WithExitCode(kExitBadInput, compiled.status());
@@ -147,16 +145,14 @@ absl::Status OutStatus(const absl::Status& status) {
   return WithExitCode(input ? kExitBadInput : kExitBroken, status);
 }
 
-absl::Status RecordProgram(const std::string& path, const std::string& shard_path,
+absl::Status RecordProgram(Program program, const std::string& shard_path,
                            const RecordOptions& options, AotBackend& backend,
                            CommandContext& context) {
-  absl::StatusOr<Program> program = LoadProgram(path);
-  if (!program.ok()) return program.status();
   // Before anything is compiled: it may be that nothing can be written there.
   absl::StatusOr<std::unique_ptr<SweepShard>> shard =
       SweepShard::Open(shard_path, backend.capabilities());
   if (!shard.ok()) return OutStatus(shard.status());
-  absl::StatusOr<AotDefault> found = FindKernels(backend, *program);
+  absl::StatusOr<AotDefault> found = FindKernels(backend, program);
   if (!found.ok()) return found.status();
   SweepDisplay display(context, backend.capabilities(), options.quiet);
   SweepOptions sweep;
@@ -170,11 +166,12 @@ absl::Status RecordProgram(const std::string& path, const std::string& shard_pat
   const TileLister tiles = [vmem](const Kernel& kernel, const SweepOptions& how) {
     return CanonicalTiles(kernel, vmem, how);
   };
-  const absl::Status status = RecordSweep(backend, program->kernels, tiles, sweep, **shard);
+  const absl::Status status = RecordSweep(backend, program.kernels, tiles, sweep, **shard);
   display.Finish();
   if (!status.ok() || InterruptRequested()) return status;
   const bool mapped = !found->sites.empty();
-  ShowCoverage(path, CoverageOf(*found, (*shard)->recording(), backend.device()), mapped, context);
+  ShowCoverage(program.path, CoverageOf(*found, (*shard)->recording(), backend.device()), mapped,
+               context);
   return absl::OkStatus();
 }
 
@@ -186,7 +183,7 @@ absl::Status RecordFusion(const RecordOptions& options, CommandContext& context)
   }
   FusionRecordOptions fusion;
   fusion.program = options.programs.front();
-  fusion.target = options.target;
+  fusion.target = options.target.empty() ? kAssumedTarget : options.target;
   fusion.out = options.out;
   fusion.sample = options.sample.value_or(fusion.sample);
   fusion.cuts = options.cuts;
@@ -196,15 +193,37 @@ absl::Status RecordFusion(const RecordOptions& options, CommandContext& context)
   return RecordFusionSweep(fusion, context);
 }
 
-// Of several programs the later ones are read, and the recording is written, after hours: what is
+// Of several programs the later ones are swept, and the recording is written, after hours: what is
 // wrong with them is found out before.
-absl::Status CheckSeveral(const RecordOptions& options) {
-  if (options.programs.size() == 1) return absl::OkStatus();
+absl::StatusOr<std::vector<Program>> LoadAll(const RecordOptions& options) {
+  std::vector<Program> programs;
   for (const std::string& path : options.programs) {
-    if (absl::Status status = LoadProgram(path).status(); !status.ok()) return status;
+    absl::StatusOr<Program> program = LoadProgram(path);
+    if (!program.ok()) return program.status();
+    programs.push_back(*std::move(program));
   }
-  if (access(options.out.c_str(), F_OK) != 0) return absl::OkStatus();
-  return OutStatus(Recording::Load(options.out).status());
+  if (programs.size() == 1 || access(options.out.c_str(), F_OK) != 0) return programs;
+  absl::Status out = OutStatus(Recording::Load(options.out).status());
+  if (!out.ok()) return out;
+  return programs;
+}
+
+absl::StatusOr<std::unique_ptr<AotBackend>> OpenCompiler(const RecordOptions& options,
+                                                         const std::vector<Program>& programs) {
+  AotBackendOptions aot;
+  aot.target = options.target.empty() ? AssumeTarget(programs).device : options.target;
+  aot.timeout = absl::Seconds(options.timeout_seconds);
+  aot.jobs = static_cast<int>(options.jobs > 0 ? options.jobs
+                                               : std::max(1u, std::thread::hardware_concurrency()));
+  const absl::StatusOr<DeviceSpec> device = FindDeviceSpec(aot.target);
+  if (!device.ok()) return WithExitCode(kExitWrongUse, device.status());
+  for (const Program& program : programs) {
+    if (absl::Status status = RequireCompiledFor(program, *device); !status.ok()) return status;
+  }
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = AotBackend::Create(aot);
+  if (backend.ok()) return backend;
+  const bool use = absl::IsInvalidArgument(backend.status());
+  return WithExitCode(use ? kExitWrongUse : kExitBroken, backend.status());
 }
 
 absl::Status Record(const RecordOptions& options, CommandContext& context) {
@@ -213,23 +232,16 @@ absl::Status Record(const RecordOptions& options, CommandContext& context) {
                         absl::InvalidArgumentError(absl::StrCat("--backend takes aot here; got \"",
                                                                 options.backend, "\"")));
   }
-  if (absl::Status status = CheckSeveral(options); !status.ok()) return status;
-  AotBackendOptions aot;
-  aot.target = options.target;
-  aot.timeout = absl::Seconds(options.timeout_seconds);
-  aot.jobs = static_cast<int>(options.jobs > 0 ? options.jobs
-                                               : std::max(1u, std::thread::hardware_concurrency()));
-  absl::StatusOr<std::unique_ptr<AotBackend>> backend = AotBackend::Create(aot);
-  if (!backend.ok()) {
-    const bool use = absl::IsInvalidArgument(backend.status());
-    return WithExitCode(use ? kExitWrongUse : kExitBroken, backend.status());
-  }
+  absl::StatusOr<std::vector<Program>> programs = LoadAll(options);
+  if (!programs.ok()) return programs.status();
+  absl::StatusOr<std::unique_ptr<AotBackend>> backend = OpenCompiler(options, *programs);
+  if (!backend.ok()) return backend.status();
   std::vector<std::string> shards;
-  for (size_t i = 0; i < options.programs.size(); ++i) {
-    const bool single = options.programs.size() == 1;
+  for (size_t i = 0; i < programs->size(); ++i) {
+    const bool single = programs->size() == 1;
     shards.push_back(single ? options.out : absl::StrCat(options.out, ".", i + 1));
     absl::Status status =
-        RecordProgram(options.programs[i], shards.back(), options, **backend, context);
+        RecordProgram(std::move((*programs)[i]), shards.back(), options, **backend, context);
     if (!status.ok()) return status;
     if (InterruptRequested()) return absl::OkStatus();
   }
@@ -274,8 +286,9 @@ void AddRecordCommand(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<RecordOptions>();
   command->add_option("PROGRAM", options->programs, "HLO text or protobuf")->required();
   command->add_option("--backend", options->backend, "aot")->capture_default_str();
-  command->add_option("--target", options->target, "v2, v3, v4, v5e, v5p, v6e or v7x")
-      ->capture_default_str();
+  command->add_option("--target", options->target,
+                      "v2, v3, v4, v5e, v5p, v6e or v7x [v5e; v3 for a program optimised for v2 or "
+                      "v3]");
   command
       ->add_option("--space", options->space,
                    "tile, or fusion: whole-program compilations under cuts of a program before "
