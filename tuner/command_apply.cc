@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -13,7 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "hardware/aot_backend.h"
 #include "hardware/atomic_file.h"
-#include "hardware/compiled_for.h"
+#include "hardware/device_spec.h"
 #include "hardware/elided_constants.h"
 #include "hardware/pjrt_backend.h"
 #include "hardware/pjrt_discovery.h"
@@ -67,6 +69,15 @@ absl::Status Invalid(const std::string& message) {
   return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(message));
 }
 
+// Whether both paths lead to one file, there or not.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  if (a.empty() || a == b) return a == b;
+  std::error_code no_a, no_b;
+  const std::filesystem::path whole_a = std::filesystem::weakly_canonical(a, no_a);
+  const std::filesystem::path whole_b = std::filesystem::weakly_canonical(b, no_b);
+  return !no_a && !no_b && whole_a == whole_b;
+}
+
 absl::StatusOr<BestConfig> LoadBest(const std::string& path) {
   absl::StatusOr<std::string> text = ReadWholeFile(path);
   if (!text.ok()) return WithExitCode(kExitBadInput, text.status());
@@ -75,11 +86,16 @@ absl::StatusOr<BestConfig> LoadBest(const std::string& path) {
   return best;
 }
 
+// The file that the best configuration is written into.
+const std::string& SourcePath(const ApplyOptions& options) {
+  return options.source.empty() ? options.program : options.source;
+}
+
 // What the best configuration is written into, complete: the program before optimisation, or an
 // optimised one that can be compiled a second time.
 absl::StatusOr<std::shared_ptr<const HloModule>> LoadSource(const ApplyOptions& options,
                                                             const BestConfig& best) {
-  const std::string& path = options.source.empty() ? options.program : options.source;
+  const std::string& path = SourcePath(options);
   absl::StatusOr<Program> program = LoadProgram(path);
   if (!program.ok()) return program.status();
   const bool before_only = HasCuts(best) || options.form == "source" || options.to == "stablehlo";
@@ -123,13 +139,14 @@ absl::StatusOr<std::unique_ptr<AotBackend>> OpenCompiler(const ApplyOptions& opt
   AotBackendOptions aot;
   aot.target = options.target.empty() ? best.device : options.target;
   aot.timeout = absl::Minutes(30);  // whole programs
+  const absl::StatusOr<DeviceSpec> device = FindDeviceSpec(aot.target);
+  if (!device.ok()) return WithExitCode(kExitWrongUse, device.status());
+  absl::Status fits = RequireCompiledFor(SourcePath(options), program, *device);
+  if (!fits.ok()) return fits;
   absl::StatusOr<std::unique_ptr<AotBackend>> backend = AotBackend::Create(aot);
   if (!backend.ok()) {
     const bool use = absl::IsInvalidArgument(backend.status());
     return WithExitCode(use ? kExitWrongUse : kExitBroken, backend.status());
-  }
-  if (absl::Status fits = CheckCompiledFor(program, (*backend)->device()); !fits.ok()) {
-    return WithExitCode(kExitWrongUse, fits);
   }
   return backend;
 }
@@ -309,6 +326,10 @@ absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) 
   }
   if (options.form != "scheduled" && options.form != "source") {
     return Invalid(absl::StrCat("--form takes scheduled or source; got \"", options.form, "\""));
+  }
+  if (IsSameFile(options.serialize, options.out)) {
+    return Invalid(absl::StrCat("--serialize and --out are both ", options.out,
+                                ": the program and the executable take a file each"));
   }
   absl::StatusOr<BestConfig> best = LoadBest(options.config);
   if (!best.ok()) return best.status();
