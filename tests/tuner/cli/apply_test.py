@@ -140,20 +140,41 @@ class ApplyTest(unittest.TestCase):
     result = self.apply("cut.json", nowhere, "--serialize", self.folder / "cut.exe", code=4)
     self.assertIn("cut.exe was written before", result.stderr)
 
+  def test_one_file_does_not_take_both_outputs(self):
+    out = self.folder / "both.hlo"
+    for same in [out, self.folder / "." / "nothing" / ".." / "both.hlo"]:
+      result = self.apply("cut.json", "both.hlo", "--serialize", same, code=2)
+      self.assertIn("--serialize and --out are both", result.stderr)
+    self.assertFalse(out.exists())
+
   def test_a_program_optimised_for_another_generation_is_refused(self):
+    example = SOURCE / "examples" / "alexnet"
+    alexnet, recording = example / "program.hlo", example / "tpu_v3.pb"
+    tiles = best_of([{"name": "fusion.1", "kind": "fusion", "count": 1,
+                      "fingerprint": "0000000000000001", "config": {"tile": {"output": [8, 8]}},
+                      "default_config": {"tile": {"output": [8, 16]}}}])
+    (self.folder / "alexnet.json").write_text(json.dumps(tiles))
+    to_v5e = ["--target", "v5e", "--out", self.folder / "other"]
+    tune = ["--backend", "aot", "--budget", 1, *to_v5e]
+    for command in [[alexnet, *tune], [recording, *tune], [alexnet, recording, *tune],
+                    ["record", alexnet, *to_v5e],
+                    ["record", self.folder / "small.hlo", alexnet, *to_v5e],
+                    ["apply", alexnet, "--config", self.folder / "alexnet.json", *to_v5e]]:
+      found = self.run_command(*command)
+      self.assertEqual(2, found.returncode, found.stderr)
+      self.assertIn("already optimised, for tpu-v2 or tpu-v3 and not for tpu-v5e", found.stderr)
+      self.assertIn("examples/alexnet" if len(command) < 10 else "2 programs, kernel", found.stderr)
+      self.assertIn("; give the program before optimisation or", found.stderr)
+      self.assertEqual([], list(self.folder.glob("other*")))
+
+  def test_the_target_of_an_optimised_program_without_the_option(self):
     if not self.has_compiler:
       self.skipTest("libtpu is not installed")
-    alexnet = SOURCE / "examples" / "alexnet" / "program.hlo"
-    told = "already optimised, for tpu-v2 or tpu-v3 and not for tpu-v5e"
-    found = self.run_command(alexnet, "--backend", "aot", "--target", "v5e", "--budget", 1, "--out",
-                             self.folder / "other")
-    self.assertEqual(2, found.returncode, found.stderr)
-    self.assertIn(told, found.stderr)
-    self.assertIn("--target", found.stderr)
-    found = self.run_command("record", alexnet, "--backend", "aot", "--target", "v5e", "--out",
-                             self.folder / "other.rec")
-    self.assertEqual(2, found.returncode, found.stderr)
-    self.assertIn(told, found.stderr)
+    found = self.run_command(SOURCE / "examples" / "alexnet" / "program.hlo", "--backend", "aot",
+                             "--budget", 1, "--out", self.folder / "told")
+    self.assertEqual(0, found.returncode, found.stderr)
+    self.assertIn("tpu-v3", found.stdout)
+    self.assertIn("layouts are those of tpu-v2 or tpu-v3, --target names another", found.stdout)
 
   def test_tiles_are_what_the_compiler_obeys(self):
     if not self.has_compiler:
