@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tuner/select_best.h"
+
 namespace autotune {
 namespace {
 
@@ -46,9 +48,8 @@ double PredictedHeadroom(std::optional<double> best_log_seconds,
 }
 
 double HeadroomAboveRoofline(double seconds, double roofline_seconds) {
-  constexpr double kRounding = 1e-6;
-  if (seconds < roofline_seconds * (1 - kRounding)) return 1;
-  if (seconds < roofline_seconds * (1 + kRounding)) return 0;
+  if (seconds < roofline_seconds * (1 - kTieWindow)) return 1;
+  if (seconds < roofline_seconds * (1 + kTieWindow)) return 0;
   return 1 - roofline_seconds / seconds;
 }
 

@@ -232,7 +232,7 @@ nlohmann::json EvaluationToJson(const EvaluateOptions& options, const Evaluation
   return result;
 }
 
-// The fusion task: each program judged by networks that were trained on the others, or by a given
+// The fusion task: each program judged by networks that were trained on others, or by a given
 // model.
 absl::StatusOr<std::vector<FusionProgramQuality>> EvaluateFusion(const EvaluateOptions& options) {
   std::vector<FusionPair> pairs;

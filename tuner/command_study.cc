@@ -1,5 +1,6 @@
 #include "tuner/command_study.h"
 
+#include <memory>
 #include <ostream>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "costmodel/network_json.h"
 #include "hardware/atomic_file.h"
+#include "hardware/scratch_folder.h"
 #include "tuner/command_status.h"
 #include "tuner/number_options.h"
 #include "tuner/printable.h"
@@ -100,6 +102,9 @@ int RunStudies(const StudyCommandOptions& options, const std::vector<std::string
                int64_t jobs, int64_t bootstrap, bool json, CommandContext& context) {
   absl::StatusOr<StudyOptions> study = Prepare(options, data);
   if (!study.ok()) return context.Fail(study.status());
+  const absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch = ScratchFolder::Create("evaluate");
+  if (!scratch.ok()) return context.Fail(WithExitCode(kExitBroken, scratch.status()));
+  study->scratch = (*scratch)->work();
   study->trainer.jobs = static_cast<int>(jobs);
   study->bootstrap = bootstrap;
   study->progress = [&context](const std::string& line) {

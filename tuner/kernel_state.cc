@@ -88,6 +88,21 @@ const Observation* KernelState::Best() const {
   return best ? &results_[*best] : nullptr;
 }
 
+std::optional<double> KernelState::FastestSeconds() const {
+  std::optional<double> fastest;
+  for (const Observation& result : results_) {
+    if (!result.measurement.ok()) continue;
+    const double seconds = result.measurement.MedianSeconds();
+    if (!fastest || seconds < *fastest) fastest = seconds;
+  }
+  return fastest;
+}
+
+bool KernelState::AtRoofline() const {
+  const std::optional<double> fastest = FastestSeconds();
+  return fastest && HeadroomAboveRoofline(*fastest, roofline_seconds_) == 0;
+}
+
 KernelPromise KernelState::Promise() {
   KernelPromise promise;
   if (search_ == nullptr) return promise;
@@ -107,14 +122,14 @@ KernelPromise KernelState::Promise() {
     }
   }
   promise.headroom = PredictedHeadroom(best_score, next_score);
-  double seconds = expected_seconds_;
-  if (best != nullptr) {
-    seconds = best->measurement.MedianSeconds();
-    const double above = HeadroomAboveRoofline(seconds, roofline_seconds_);
-    promise.headroom = std::min(promise.headroom, above);
-    if (above == 0) promise.candidates = 0;
+  if (const std::optional<double> fastest = FastestSeconds()) {
+    promise.headroom =
+        std::min(promise.headroom, HeadroomAboveRoofline(*fastest, roofline_seconds_));
   }
-  promise.program_seconds = static_cast<double>(kernel_.count) * seconds;
+  if (AtRoofline() && !LacksDefault()) promise.candidates = 0;
+  promise.program_seconds =
+      static_cast<double>(kernel_.count) *
+      (best != nullptr ? best->measurement.MedianSeconds() : expected_seconds_);
   return promise;
 }
 

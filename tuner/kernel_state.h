@@ -71,6 +71,8 @@ class KernelState {
   // What one run takes at least, in seconds (RooflineSeconds): a kernel that has come down to it
   // promises nothing more. 0, the default, says nothing.
   void ExpectAtLeast(double seconds) { roofline_seconds_ = seconds; }
+  // Whether its fastest result lies there (HeadroomAboveRoofline).
+  bool AtRoofline() const;
 
   // What the kernel promises for the next measurements (see SplitBudget).
   KernelPromise Promise();
@@ -87,6 +89,8 @@ class KernelState {
  private:
   // Whether a model can tell configurations apart. REQUIRES: a space.
   absl::Status CheckModel(const ModelScorer& scorer) const;
+  // Of all results; the default is not preferred. nullopt if nothing has a time.
+  std::optional<double> FastestSeconds() const;
 
   const Kernel& kernel_;
   KernelSpace space_;

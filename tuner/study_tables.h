@@ -37,7 +37,7 @@ struct StudyOptions {
   // Points of kCurve, in configurations; empty: a quarter, a half and all of the kernels.
   std::vector<int64_t> curve_configs;
   ProgramFamilies families = BuiltinFamilies();
-  std::string scratch = "/tmp";  // a folder for the examples
+  std::string scratch;  // a folder for the examples
   int64_t memory_bytes = int64_t{512} << 20;
   int64_t bootstrap = 1000;
   // A folder that the examples of every split are written to, as .npz (costmodel/npz_examples.h):

@@ -30,7 +30,7 @@ struct TunerOptions {
   int64_t top_k = 4;
   double exploration = 0.1;
   uint64_t seed = 0;
-  // Without either limit the run ends when every space is exhausted.
+  // Without either limit the run ends when every space is exhausted or its kernel at the roofline.
   std::optional<int64_t> budget;
   std::optional<double> budget_seconds;
   // Charged for each measurement by a backend that replays.

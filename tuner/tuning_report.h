@@ -173,7 +173,7 @@ struct ProgressPoint {
 };
 
 enum class RunOutcome {
-  kDone,             // budget spent or spaces exhausted
+  kDone,             // budget spent, or nothing left that could gain
   kNothingMeasured,  // finished, but no kernel has a time
   kInterrupted,      // stopped by the user; can be resumed
   kFailed,           // the backend or the store broke; can be resumed

@@ -219,12 +219,25 @@ absl::Status TuningSession::Search() {
     const absl::Time before = absl::Now();
     std::vector<Pending> batch = NextRound();
     time_.search += SecondsSince(before);
-    if (batch.empty()) break;
+    if (batch.empty()) {
+      SayWhatIsAtTheRoofline();
+      break;
+    }
     if (absl::Status status = Measure(std::move(batch)); !status.ok()) return status;
     if (absl::Status status = RuleOutHopeless(); !status.ok()) return status;
     Refit();
   }
   return absl::OkStatus();
+}
+
+void TuningSession::SayWhatIsAtTheRoofline() {
+  const int64_t kernels = std::count_if(kernels_.begin(), kernels_.end(), [](KernelState& kernel) {
+    return kernel.search() != nullptr && kernel.AtRoofline() && kernel.search()->Remaining() > 0;
+  });
+  if (kernels == 0) return;
+  Warn(absl::StrCat("the search ended early: ", kernels,
+                    kernels == 1 ? " kernel is" : " kernels are",
+                    " at the roofline, where no tile can gain more than a tie"));
 }
 
 bool TuningSession::Confirms() const {

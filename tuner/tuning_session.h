@@ -53,6 +53,8 @@ class TuningSession {
   // Kernels whose own tile failed in a way that its other tiles share are not searched.
   absl::Status RuleOutHopeless();
   absl::Status Search();
+  // Of a search that ended with budget left.
+  void SayWhatIsAtTheRoofline();
   absl::Status Confirm();
   // The most candidates that are measured together.
   int64_t Round() const;

@@ -69,12 +69,14 @@ TEST(PredictedHeadroomTest, NothingToGainFromTheImpossible) {
 TEST(HeadroomAboveRooflineTest, WhatLiesAboveIt) {
   EXPECT_DOUBLE_EQ(HeadroomAboveRoofline(4, 1), 0.75);
   EXPECT_DOUBLE_EQ(HeadroomAboveRoofline(1, 1), 0);
+  EXPECT_DOUBLE_EQ(HeadroomAboveRoofline(1.005, 1), 0);  // all that can be gained is a tie
+  EXPECT_NEAR(HeadroomAboveRoofline(1.02, 1), 0.0196, 1e-4);
   EXPECT_DOUBLE_EQ(HeadroomAboveRoofline(4, 0), 1);
 }
 
 TEST(HeadroomAboveRooflineTest, ATimeBelowItRefutesIt) {
   EXPECT_DOUBLE_EQ(HeadroomAboveRoofline(1, 2), 1);
-  EXPECT_DOUBLE_EQ(HeadroomAboveRoofline(1 - 1e-9, 1), 0);
+  EXPECT_DOUBLE_EQ(HeadroomAboveRoofline(0.995, 1), 0);  // at the noise of a measurement
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 namespace autotune {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -150,6 +151,18 @@ TEST(TunerTest, NothingMoreGoesToAKernelAtItsRoofline) {
   };
   const TuningReport report = setup.Tune();
   EXPECT_EQ(FindKernel(report, "fusion.191").measurements, 1);  // its default
+}
+
+TEST(TunerTest, ARunWhoseKernelsAreAtTheirRooflineEndsAndSaysSo) {
+  TunerSetup setup(1000, std::make_shared<OracleModel>(0.3));
+  setup.parts.roofline_of = [](const Kernel& kernel) {
+    const RecordedConfig* own = ExampleRecording().Find(kernel.fingerprint)->Default();
+    return own != nullptr ? *own->MedianSeconds() / 1.005 : 0;
+  };
+  const TuningReport report = setup.Tune();
+  EXPECT_EQ(report.outcome, RunOutcome::kDone);
+  EXPECT_EQ(FindKernel(report, "fusion.191").measurements, 1);
+  EXPECT_THAT(report.warnings, Contains(HasSubstr("at the roofline")));
 }
 
 TEST(TunerTest, OpaqueKernelsAreSearchedWithoutAModelAndMarked) {
