@@ -29,8 +29,7 @@ constexpr int64_t kKernelVmemBytes = 16 * kMiB;  // [K]
 // [K] Seen in 36 programs compiled by libtpu 0.0.52: the largest kernels use 16,777,216 bytes of
 //     VMEM on v3 and 16,551,936 on v5e, which has 128 MiB: 16 MiB is the default of a kernel.
 // [T] libtpu 0.0.52 refuses scalar tiles of any other size for each of its generations: "layout
-// does
-//     not match any allowed tile kind, shape: f32[]{:T(128)}, expected shape: f32[]{:T(256)}".
+//     does not match any allowed tile kind, shape: f32[]{:T(128)}, expected shape: f32[]{:T(256)}".
 //     AlexNet as TpuGraphs' compiler left it, and 36 programs for v3 and v5e, agree.
 // [D] Derived from the peak: flops = units * 2 * size^2 * clock.
 

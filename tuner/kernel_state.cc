@@ -88,19 +88,14 @@ const Observation* KernelState::Best() const {
   return best ? &results_[*best] : nullptr;
 }
 
-std::optional<double> KernelState::FastestSeconds() const {
+double KernelState::HeadroomLeft() const {
   std::optional<double> fastest;
   for (const Observation& result : results_) {
     if (!result.measurement.ok()) continue;
     const double seconds = result.measurement.MedianSeconds();
     if (!fastest || seconds < *fastest) fastest = seconds;
   }
-  return fastest;
-}
-
-bool KernelState::AtRoofline() const {
-  const std::optional<double> fastest = FastestSeconds();
-  return fastest && HeadroomAboveRoofline(*fastest, roofline_seconds_) == 0;
+  return fastest ? HeadroomAboveRoofline(*fastest, roofline_seconds_) : 1;
 }
 
 KernelPromise KernelState::Promise() {
@@ -122,11 +117,9 @@ KernelPromise KernelState::Promise() {
     }
   }
   promise.headroom = PredictedHeadroom(best_score, next_score);
-  if (const std::optional<double> fastest = FastestSeconds()) {
-    promise.headroom =
-        std::min(promise.headroom, HeadroomAboveRoofline(*fastest, roofline_seconds_));
-  }
-  if (AtRoofline() && !LacksDefault()) promise.candidates = 0;
+  const double left = HeadroomLeft();
+  promise.headroom = std::min(promise.headroom, left);
+  if (left == 0 && !LacksDefault()) promise.candidates = 0;
   promise.program_seconds =
       static_cast<double>(kernel_.count) *
       (best != nullptr ? best->measurement.MedianSeconds() : expected_seconds_);

@@ -72,7 +72,7 @@ class KernelState {
   // promises nothing more. 0, the default, says nothing.
   void ExpectAtLeast(double seconds) { roofline_seconds_ = seconds; }
   // Whether its fastest result lies there (HeadroomAboveRoofline).
-  bool AtRoofline() const;
+  bool AtRoofline() const { return HeadroomLeft() == 0; }
 
   // What the kernel promises for the next measurements (see SplitBudget).
   KernelPromise Promise();
@@ -89,8 +89,9 @@ class KernelState {
  private:
   // Whether a model can tell configurations apart. REQUIRES: a space.
   absl::Status CheckModel(const ModelScorer& scorer) const;
-  // Of all results; the default is not preferred. nullopt if nothing has a time.
-  std::optional<double> FastestSeconds() const;
+  // HeadroomAboveRoofline of the fastest result, the default not preferred; 1 where nothing has a
+  // time.
+  double HeadroomLeft() const;
 
   const Kernel& kernel_;
   KernelSpace space_;

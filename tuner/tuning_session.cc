@@ -145,8 +145,8 @@ TuningSession::Pending TuningSession::DefaultOf(size_t kernel) const {
 absl::Status TuningSession::MeasureDefaults() {
   std::vector<Pending> batch;
   for (size_t i : ByPredictedTime()) {
-    if (kernels_[i].search() != nullptr && kernels_[i].LacksDefault())
-      batch.push_back(DefaultOf(i));
+    if (kernels_[i].search() == nullptr || !kernels_[i].LacksDefault()) continue;
+    batch.push_back(DefaultOf(i));
   }
   if (options_.budget) {
     const int64_t tuned = std::count_if(kernels_.begin(), kernels_.end(), [](KernelState& kernel) {
