@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -18,10 +19,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// PATH is a folder of the test's own.
+// PATH is a folder of the test's own: CTest runs the tests of one fixture side by side.
 class GraphvizTest : public ::testing::Test {
  protected:
-  GraphvizTest() : path_(std::getenv("PATH")), folder_(::testing::TempDir() + "graphviz_test") {
+  GraphvizTest()
+      : path_(std::getenv("PATH")),
+        folder_(absl::StrCat(::testing::TempDir(), "graphviz_test_",
+                             ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
     setenv("PATH", folder_.c_str(), 1);
