@@ -117,7 +117,11 @@ Windows PhysicalWindows(const Windows& logical, const Shape& shape) {
 }
 
 TileGeometryBuilder::TileGeometryBuilder(const HloInstruction& operation)
-    : operation_(operation), propagation_(operation) {}
+    : operation_(operation), propagation_(operation) {
+  const Shape& shape = operation.shape();
+  const int64_t count = shape.IsTuple() ? static_cast<int64_t>(shape.tuple_shapes().size()) : 1;
+  for (int64_t i = 0; i < count; ++i) results_.push_back(FindInPlaceUpdate(operation, i));
+}
 
 absl::Status TileGeometryBuilder::FindHero() {
   absl::StatusOr<TileHero> hero = FindTileHero(operation_, propagation_.instructions());
@@ -205,8 +209,10 @@ absl::Status TileGeometryBuilder::BuildReduceWindow() {
   return absl::OkStatus();
 }
 
-// One loop for each physical dimension of the hero's shape.
-absl::Status TileGeometryBuilder::BuildPlain(const Shape& shape) {
+// One loop for each physical dimension of `tiled`, which is the hero, the input of a reduction, or
+// what the hero writes into an array.
+absl::Status TileGeometryBuilder::BuildPlain(const HloInstruction& tiled) {
+  const Shape& shape = FirstArray(tiled.shape());
   if (!shape.IsArray()) {
     return absl::InvalidArgumentError(
         absl::StrCat("The result of ", hero_->name(), " is no array"));
@@ -232,11 +238,7 @@ absl::Status TileGeometryBuilder::BuildPlain(const Shape& shape) {
     geometry_.loops_.push_back(loop);
     windows[static_cast<size_t>(d)] = WindowDim::OfLoop(dim.elements, static_cast<int>(p));
   }
-  if (geometry_.hero_kind_ == HeroKind::kReduce) {
-    propagation_.Set(hero_->operand(0), windows);
-  } else {
-    propagation_.Set(*hero_, windows);
-  }
+  propagation_.Set(tiled, windows);
   return absl::OkStatus();
 }
 
@@ -247,10 +249,10 @@ absl::Status TileGeometryBuilder::BuildLoops() {
     case HeroKind::kReduceWindow:
       return BuildReduceWindow();
     case HeroKind::kReduce:
-      return BuildPlain(hero_->operand(0).shape());
+      return BuildPlain(hero_->operand(0));
     case HeroKind::kElementwise:
     case HeroKind::kDataMovement:
-      return BuildPlain(FirstArray(hero_->shape()));
+      return BuildPlain(results_.empty() || !results_[0] ? *hero_ : *results_[0]->update);
   }
   return absl::InternalError("unknown kind of hero");
 }
@@ -293,6 +295,10 @@ void TileGeometryBuilder::SetHeroInput() {
 
 void TileGeometryBuilder::AddOperands() {
   absl::flat_hash_set<const HloInstruction*> seen;
+  for (const std::optional<InPlaceUpdate>& result : results_) {
+    // An array that is only written into does not move.
+    if (result && !result->is_read) seen.insert(result->parameter);
+  }
   for (const HloInstruction* parameter : operation_.operands()) {
     if (!parameter->shape().IsArray() || !seen.insert(parameter).second) continue;
     if (parameter->shape().ElementsIn() == 0) continue;
@@ -301,12 +307,16 @@ void TileGeometryBuilder::AddOperands() {
     operand.index = static_cast<int>(parameter->parameter_number());
     geometry_.operands_.push_back(std::move(operand));
   }
-  const Shape& result = operation_.shape();
-  const int64_t count = result.IsTuple() ? static_cast<int64_t>(result.tuple_shapes().size()) : 1;
-  for (int64_t i = 0; i < count; ++i) {
-    const Shape& shape = result.IsTuple() ? result.tuple_shapes(i) : result;
+  const Shape& whole = operation_.shape();
+  for (size_t i = 0; i < results_.size(); ++i) {
+    const auto index = static_cast<int64_t>(i);
+    const HloInstruction& written =
+        results_[i] ? *results_[i]->update : *ResultInstruction(operation_, index);
+    const Shape& result = whole.IsTuple() ? whole.tuple_shapes(index) : whole;
+    const Shape& shape = results_[i] ? written.shape() : result;
     if (!shape.IsArray() || shape.ElementsIn() == 0) continue;
-    TileOperand operand = MakeOperand(shape, propagation_.Find(*ResultInstruction(operation_, i)));
+    TileOperand operand = MakeOperand(shape, propagation_.Find(written));
+    operand.memory_space = result.has_layout() ? result.layout().memory_space : 0;
     operand.is_output = true;
     operand.index = static_cast<int>(i);
     geometry_.operands_.push_back(std::move(operand));

@@ -2,11 +2,13 @@
 #define AUTOTUNE_HLO_TILE_GEOMETRY_BUILDER_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "hlo/in_place_update.h"
 #include "hlo/instruction.h"
 #include "hlo/module.h"
 #include "hlo/tile_geometry.h"
@@ -28,7 +30,7 @@ class TileGeometryBuilder {
   absl::Status BuildLoops();
   absl::Status BuildConvolution();
   absl::Status BuildReduceWindow();
-  absl::Status BuildPlain(const Shape& shape);
+  absl::Status BuildPlain(const HloInstruction& tiled);
   absl::Status CheckExtents() const;
 
   void SetHeroInput();
@@ -38,6 +40,8 @@ class TileGeometryBuilder {
 
   const HloInstruction& operation_;
   WindowPropagation propagation_;
+  // By result: what is written into an array that is given, or nothing.
+  std::vector<std::optional<InPlaceUpdate>> results_;
   const HloInstruction* hero_ = nullptr;
   // Instructions that use the hero's result, directly or not.
   std::vector<const HloInstruction*> downstream_;

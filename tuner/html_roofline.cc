@@ -30,15 +30,25 @@ json KernelPoints(const TuningReport& report, std::optional<ConfigResult> Kernel
   return points;
 }
 
-// The roofs of memory and of arithmetic between two intensities.
-json Roofs(const DeviceSpec& device, double low, double high) {
-  const double ridge = device.bf16_flops_per_second / device.hbm_bytes_per_second;
+// The roofs of memory and of arithmetic at `peak` between two intensities.
+json Roofs(const DeviceSpec& device, double peak, double low, double high) {
+  const double ridge = peak / device.hbm_bytes_per_second;
   json points = json::array();
   if (low < ridge) points.push_back({Rounded(low), Rounded(low * device.hbm_bytes_per_second)});
   const double bend = std::max(low, ridge);
-  points.push_back({Rounded(bend), Rounded(device.bf16_flops_per_second)});
-  if (high > bend) points.push_back({Rounded(high), Rounded(device.bf16_flops_per_second)});
+  points.push_back({Rounded(bend), Rounded(peak)});
+  if (high > bend) points.push_back({Rounded(high), Rounded(peak)});
   return points;
+}
+
+// True if a kernel's roofline lies above the peak for bfloat16: it has products of integers.
+bool HasIntegerProducts(const TuningReport& report, const DeviceSpec& device) {
+  if (device.int8_ops_per_second <= device.bf16_flops_per_second) return false;
+  const auto is_faster = [&device](const KernelReport& kernel) {
+    const double at_peak = kernel.cost ? kernel.cost->flops / device.bf16_flops_per_second : 0;
+    return kernel.cost && kernel.cost->roofline_seconds < 0.99 * at_peak;
+  };
+  return std::any_of(report.kernels.begin(), report.kernels.end(), is_faster);
 }
 
 }  // namespace
@@ -62,11 +72,17 @@ std::optional<json> RooflineChart(const TuningReport& report) {
       {"x", ToJson(ChartAxis{.label = "FLOPs per byte", .format = "quantity", .log = true})},
       {"y", ToJson(ChartAxis{.label = "FLOP/s", .format = "quantity", .log = true})},
       {"series", json::array()}};
-  spec["series"].push_back(
-      {{"name", "what " + device->name + " allows (per core)"},
-       {"color", "soft"},
-       {"strong", true},
-       {"points", Roofs(*device, std::min(low / 2, ridge / 4), std::max(high * 2, ridge * 4))}});
+  const auto add_roof = [&](const std::string& name, double peak) {
+    spec["series"].push_back({{"name", name},
+                              {"color", "soft"},
+                              {"strong", true},
+                              {"points", Roofs(*device, peak, std::min(low / 2, ridge / 4),
+                                               std::max(high * 2, ridge * 4))}});
+  };
+  add_roof("what " + device->name + " allows (per core)", device->bf16_flops_per_second);
+  if (HasIntegerProducts(report, *device)) {
+    add_roof("the same for products of int8", device->int8_ops_per_second);
+  }
   auto add = [&](const char* name, json color, bool hollow, const json& points) {
     if (points.empty()) return;
     spec["series"].push_back({{"name", name},

@@ -232,4 +232,91 @@ ENTRY %main (a: f32[1024]) -> f32[1024] {
 }
 
 }  // namespace
+// A decoder's cache: a position of 16 sequences is written, in bounds over what is written (libtpu
+// 0.0.52 for v3 writes [16,1,2,1]).
+constexpr char kCacheUpdate[] = R"(HloModule update
+
+%fused (cache: bf16[16,512,16,128], new: bf16[16,1,16,128], at: s32[]) -> bf16[16,512,16,128] {
+  %cache = bf16[16,512,16,128]{3,2,1,0:T(8,128)(2,1)} parameter(0)
+  %new = bf16[16,1,16,128]{3,2,1,0:T(8,128)(2,1)} parameter(1)
+  %at = s32[]{:T(256)} parameter(2)
+  %zero = s32[]{:T(256)} constant(0)
+  %negated = bf16[16,1,16,128]{3,2,1,0:T(8,128)(2,1)} negate(%new)
+  ROOT %update = bf16[16,512,16,128]{3,2,1,0:T(8,128)(2,1)} dynamic-update-slice(%cache, %negated, %zero, %at, %zero, %zero)
+}
+
+ENTRY %e {
+  %cache = bf16[16,512,16,128]{3,2,1,0:T(8,128)(2,1)} parameter(0)
+  %new = bf16[16,1,16,128]{3,2,1,0:T(8,128)(2,1)} parameter(1)
+  %at = s32[]{:T(256)} parameter(2)
+  ROOT %f = bf16[16,512,16,128]{3,2,1,0:T(8,128)(2,1)} fusion(%cache, %new, %at), kind=kLoop, calls=%fused
+}
+)";
+
+TEST(TileGeometryTest, AnUpdateInPlaceMovesOnlyWhatItWrites) {
+  const TileGeometry geometry = Geometry(kCacheUpdate);
+  ASSERT_EQ(geometry.output_dims().size(), 4u);
+  EXPECT_EQ(geometry.output_dims()[1].elements, 1);
+  const TileEvaluation tile = geometry.Evaluate(Bounds({}, {8, 1, 2, 1}));
+  EXPECT_EQ(tile.iterations, 2);
+  constexpr double kUpdateBytes = 16.0 * 16 * 128 * 2;
+  EXPECT_DOUBLE_EQ(tile.bytes_written, kUpdateBytes);
+  // The position lies in HBM too, in a tile of its own.
+  EXPECT_DOUBLE_EQ(tile.bytes_read, kUpdateBytes + 256 * 4);
+}
+
+TEST(TileGeometryTest, AnArrayThatIsReadBesidesItsUpdateIsAnOperand) {
+  std::string text = kCacheUpdate;
+  const std::string negate = "negate(%new)";
+  text.replace(text.find(negate), negate.size(),
+               "dynamic-slice(%cache, %zero, %at, %zero, %zero), "
+               "dynamic_slice_sizes={16,1,16,128}");
+  const TileGeometry geometry = Geometry(text);
+  ASSERT_GE(geometry.operands().size(), 2u);
+  EXPECT_EQ(geometry.operands()[0].index, 0);
+  EXPECT_FALSE(geometry.operands()[0].is_output);
+  EXPECT_DOUBLE_EQ(geometry.Evaluate(Bounds({}, {8, 1, 2, 1})).bytes_written, 16.0 * 16 * 128 * 2);
+}
+
+TEST(TileGeometryTest, AnUpdateOfWhatTheKernelComputedWritesTheWholeArray) {
+  std::string text = kCacheUpdate;
+  const std::string cache = "dynamic-update-slice(%cache,";
+  text.replace(text.find(cache), cache.size(), "dynamic-update-slice(%filled,");
+  const std::string zero = "  %negated";
+  text.insert(text.find(zero),
+              "  %nought = bf16[]{:T(512)} constant(0)\n"
+              "  %filled = bf16[16,512,16,128]{3,2,1,0:T(8,128)(2,1)} broadcast(%nought), "
+              "dimensions={}\n");
+  const TileGeometry geometry = Geometry(text);
+  EXPECT_EQ(geometry.output_dims()[1].elements, 512);
+  EXPECT_DOUBLE_EQ(geometry.Evaluate(Bounds({}, {8, 512, 2, 1})).bytes_written,
+                   16.0 * 512 * 16 * 128 * 2);
+}
+
+TEST(TileGeometryTest, AProductThatIsWrittenIntoAnArrayMovesOnlyTheProduct) {
+  const TileGeometry geometry = Geometry(R"(HloModule product
+
+%fused (array: f32[8192,6,256], a: bf16[8192,512], b: bf16[512,256]) -> f32[8192,6,256] {
+  %array = f32[8192,6,256]{2,0,1:T(8,128)} parameter(0)
+  %a = bf16[8192,512]{1,0:T(8,128)(2,1)} parameter(1)
+  %b = bf16[512,256]{1,0:T(8,128)(2,1)} parameter(2)
+  %dot = f32[8192,256]{1,0:T(8,128)} convolution(%a, %b), dim_labels=bf_io->bf
+  %view = f32[8192,1,256]{2,0,1:T(8,128)} bitcast(%dot)
+  %zero = s32[]{:T(256)} constant(0)
+  %two = s32[]{:T(256)} constant(2)
+  ROOT %update = f32[8192,6,256]{2,0,1:T(8,128)} dynamic-update-slice(%array, %view, %zero, %two, %zero)
+}
+
+ENTRY %e {
+  %array = f32[8192,6,256]{2,0,1:T(8,128)} parameter(0)
+  %a = bf16[8192,512]{1,0:T(8,128)(2,1)} parameter(1)
+  %b = bf16[512,256]{1,0:T(8,128)(2,1)} parameter(2)
+  ROOT %f = f32[8192,6,256]{2,0,1:T(8,128)} fusion(%array, %a, %b), kind=kOutput, calls=%fused
+}
+)");
+  const TileEvaluation tile = geometry.Evaluate(Bounds({64, 2}, {128, 2}));
+  EXPECT_DOUBLE_EQ(tile.bytes_written, 8192.0 * 256 * 4);
+  EXPECT_DOUBLE_EQ(tile.bytes_read, 8192.0 * 512 * 2 + 512.0 * 256 * 2);  // weights stay
+}
+
 }  // namespace autotune

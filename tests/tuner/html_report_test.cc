@@ -175,6 +175,21 @@ TEST(RenderHtmlTest, TenThousandCandidatesAreUnderFiveMegabytes) {
   EXPECT_LT(html.size(), 5'000'000u);
 }
 
+TEST(RooflineChartTest, ProductsOfIntegersHaveARoofOfTheirOwn) {
+  TuningReport report = SampleReport(20);
+  report.device = "tpu-v5e";
+  auto chart = RooflineChart(report);
+  ASSERT_TRUE(chart.has_value());
+  EXPECT_THAT(chart->dump(), Not(HasSubstr("int8")));
+  // 197 TFLOP/s in bfloat16 and twice as many operations on int8: a kernel at the latter.
+  report.kernels[0].cost = KernelCost{394e12, 0, 1e6, 1.0};
+  chart = RooflineChart(report);
+  ASSERT_TRUE(chart.has_value());
+  const auto& roof = (*chart)["series"][1];
+  EXPECT_EQ(roof["name"], "the same for products of int8");
+  EXPECT_EQ(roof["points"].back()[1], 394e12);
+}
+
 TEST(ProgressChartTest, KeepsOnlyTheBends) {
   TuningReport report = SampleReport(10'000);
   const auto chart = ProgressChart(report, ProgressAxis::kMeasurements);
