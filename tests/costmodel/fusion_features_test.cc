@@ -21,6 +21,7 @@
 #include "hardware/atomic_file.h"
 #include "hlo/parser.h"
 #include "tests/hardware/fusion_chain.h"
+#include "tests/hardware/fusion_pair.h"
 
 namespace autotune {
 namespace {
@@ -96,42 +97,15 @@ ENTRY e {
   EXPECT_EQ(Feature(kernel, "product_use_columns"), 0.5);
 }
 
-// Writes NAME.hlo and NAME.jsonl.gz: the chain as one kernel, and cut behind its third operation.
-// Kernels have the fingerprints 1, 2 and 3 times `salt`.
-void WritePair(const std::string& folder, const std::string& name, uint64_t salt) {
-  const FusionGraph graph = Parse(kChain);
-  FusionRecording recording({name, FusionFingerprint(graph), graph.edge_count(), "tpu-v3", "c"});
-  const auto compile = [&](const std::vector<std::vector<int32_t>>& kernels, uint64_t first) {
-    FusionCompilation compiled;
-    for (const std::vector<int32_t>& nodes : kernels) {
-      FusionKernel kernel;
-      kernel.realised = {"k", 1, nodes};
-      kernel.fingerprint = salt * first++;
-      kernel.once.schedule = 2e-5 * static_cast<double>(nodes.size());
-      compiled.grouping.kernels.push_back(kernel.realised);
-      compiled.total += kernel.once;
-      compiled.kernels.push_back(kernel);
-    }
-    compiled.key = compiled.grouping.Key();
-    return compiled;
-  };
-  recording.Add({}, compile({{1, 2, 3, 4, 5}}, 1));
-  recording.Add({{2}}, compile({{1, 2, 3}, {4, 5}}, 2));
-  ASSERT_TRUE(WriteFileAtomically(absl::StrCat(folder, "/", name, ".hlo"), kChain).ok());
-  ASSERT_TRUE(
-      WriteFileAtomically(absl::StrCat(folder, "/", name, ".jsonl.gz"), recording.Serialize())
-          .ok());
-}
-
 class FusionExamplesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder_ = absl::StrCat(::testing::TempDir(), "/fusion_examples_",
                            ::testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::create_directories(folder_);
-    WritePair(folder_, "a", 1);
-    WritePair(folder_, "b", 1);
-    WritePair(folder_, "c", 7);
+    WriteFusionPair(folder_, "a", 1);
+    WriteFusionPair(folder_, "b", 1);
+    WriteFusionPair(folder_, "c", 7);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
