@@ -177,7 +177,8 @@ absl::StatusOr<std::unique_ptr<FusionCompiler>> FusionCompiler::Create(
   compiler_options.plugin = *plugin;
   compiler_options.worker = *worker;
   compiler_options.topology = *topology;
-  compiler_options.timeout = options.timeout;
+  // Always of a whole program.
+  compiler_options.timeout = std::max(options.timeout, options.program_timeout);
   compiler_options.memory_limit_bytes = options.memory_limit_bytes;
   absl::StatusOr<std::unique_ptr<AotCompiler>> compiler = AotCompiler::Create(compiler_options);
   if (!compiler.ok()) return compiler.status();

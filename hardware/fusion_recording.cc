@@ -332,6 +332,13 @@ absl::Status RecordFusions(FusionCompiler& compiler, const FusionGraph& graph,
     absl::StatusOr<std::variant<FusionCompilation, Failure>> result =
         compiler.Compile(graph, decision);
     if (!result.ok()) return result.status();
+    // Nothing can be compared without the default, and another call may have more time for it.
+    if (const Failure* failure = std::get_if<Failure>(&*result);
+        failure != nullptr && decision.cuts.empty()) {
+      return absl::FailedPreconditionError(absl::StrCat("the program does not compile as it is (",
+                                                        std::string(FailureKindName(failure->kind)),
+                                                        "): ", failure->message));
+    }
     if (recording.has_value() && !compiler.version().empty() &&
         !MayBeSameCompiler(compiler.version(), origin.versions)) {
       return absl::FailedPreconditionError(absl::StrCat(

@@ -302,7 +302,7 @@ void AddRecordCommand(CLI::App& app, CommandContext& context) {
             "With --space fusion: all configurations of at most so many cuts");
   AddNumber(*command, "--seed", options->seed, kSeedRange, "Of the sample")->capture_default_str();
   AddNumber(*command, "--timeout-seconds", options->timeout_seconds, kTimeoutRange,
-            "A compilation that takes longer has failed")
+            "A compilation that takes longer has failed; one of a whole program has 1800 at least")
       ->capture_default_str();
   AddNumber(*command, "--jobs", options->jobs, kJobsRange,
             "Compilations at a time [as many as cores]");

@@ -140,6 +140,11 @@ absl::Status RunSweep(FusionCompiler& compiler, const FusionGraph& graph, const 
     if (!options.quiet) ShowEntry(*recording, context.err);
   }
   if (InterruptRequested() || !recording.has_value()) return absl::OkStatus();
+  if (const FusionEntry* base = recording->Find({}); base != nullptr && base->failure.has_value()) {
+    return absl::FailedPreconditionError(absl::StrCat(path, " holds a default that failed (",
+                                                      base->failure->message,
+                                                      "); remove it to try again"));
+  }
   if (absl::Status status = Compress(path, options.out); !status.ok()) return status;
   ShowRecording(*recording, options.out, sweep.foreseen(), context.out);
   return absl::OkStatus();

@@ -26,11 +26,6 @@
 #include "tuner/printable.h"
 
 namespace autotune {
-namespace {
-
-constexpr absl::Duration kProgramTimeout = absl::Minutes(30);
-
-}  // namespace
 
 absl::Status FusionRun::LoadGraph() {
   absl::StatusOr<Program> program = LoadProgram(options_.program);
@@ -81,8 +76,7 @@ absl::Status FusionRun::OpenModel() {
 AotBackendOptions FusionRun::AotOptions() const {
   AotBackendOptions aot;
   aot.target = options_.target.empty() ? kAssumedTarget : options_.target;
-  // A whole program takes longer than the candidates that the option is about.
-  aot.timeout = std::max(absl::Seconds(options_.timeout_seconds), kProgramTimeout);
+  aot.timeout = absl::Seconds(options_.timeout_seconds);
   aot.jobs = static_cast<int>(std::max<int64_t>(1, options_.jobs));
   return aot;
 }

@@ -134,6 +134,23 @@ TEST_F(FusionCompilerTest, ASweepGoesOnWhereItWas) {
                    .ok());
 }
 
+// With a default that ran out of time in it, a recording could never be used.
+TEST_F(FusionCompilerTest, ADefaultThatFailsIsNotRecorded) {
+  auto hurried = FusionCompiler::Create(
+      {.target = "v3", .timeout = absl::Milliseconds(1), .program_timeout = absl::Milliseconds(1)});
+  ASSERT_TRUE(hurried.ok()) << hurried.status();
+  const FusionGraph graph = Graph(kProgram);
+  const std::string path = testing::TempDir() + "/fusion_hurried.jsonl";
+  std::filesystem::remove(path);
+  const auto always = [](const FusionRecording&) { return true; };
+  const absl::Status status = RecordFusions(**hurried, graph, "p", {{}}, path, always);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("(timeout)"));
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_TRUE(RecordFusions(*compiler_, graph, "p", {{}}, path, always).ok());
+  EXPECT_EQ(FusionRecording::Load(path)->entries().size(), 1);
+}
+
 // Cut programs compute what the original computes, on a CPU, with the same inputs.
 class FusionResultsTest : public testing::Test {
  protected:
