@@ -1,5 +1,6 @@
 #include "hardware/fusion_compiler.h"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -155,10 +156,12 @@ absl::StatusOr<FusionCompilation> EstimateFusion(const HloModule& optimized,
   return **std::move(sum);
 }
 
-FusionCompiler::FusionCompiler(DeviceSpec device, std::unique_ptr<AotCompiler> compiler,
+FusionCompiler::FusionCompiler(DeviceSpec device, absl::Duration kernel_timeout,
+                               std::unique_ptr<AotCompiler> compiler,
                                std::unique_ptr<HloPhase> hlo_phase)
     : device_(std::move(device)),
       constants_(EstimateConstantsFor(device_)),
+      kernel_timeout_(kernel_timeout),
       compiler_(std::move(compiler)),
       hlo_phase_(std::move(hlo_phase)) {}
 
@@ -177,15 +180,14 @@ absl::StatusOr<std::unique_ptr<FusionCompiler>> FusionCompiler::Create(
   compiler_options.plugin = *plugin;
   compiler_options.worker = *worker;
   compiler_options.topology = *topology;
-  // Always of a whole program.
   compiler_options.timeout = std::max(options.timeout, options.program_timeout);
   compiler_options.memory_limit_bytes = options.memory_limit_bytes;
   absl::StatusOr<std::unique_ptr<AotCompiler>> compiler = AotCompiler::Create(compiler_options);
   if (!compiler.ok()) return compiler.status();
   absl::StatusOr<std::unique_ptr<HloPhase>> hlo_phase = HloPhase::Create(compiler_options);
   if (!hlo_phase.ok()) return hlo_phase.status();
-  return std::unique_ptr<FusionCompiler>(
-      new FusionCompiler(*std::move(device), *std::move(compiler), *std::move(hlo_phase)));
+  return std::unique_ptr<FusionCompiler>(new FusionCompiler(
+      *std::move(device), options.timeout, *std::move(compiler), *std::move(hlo_phase)));
 }
 
 absl::StatusOr<std::variant<FusionCompilation, Failure>> FusionCompiler::Compile(
@@ -266,7 +268,8 @@ std::optional<FusionCompilation> FusionCompiler::CompileNewKernels(const PjrtPro
 std::optional<EmittedKernel> FusionCompiler::Emit(const Kernel& kernel, double* compile_seconds) {
   const PjrtProgram program{.code = KernelProgram(kernel, /*bounds=*/nullptr).SerializeAsString(),
                             .memory_assigned = true};
-  absl::StatusOr<std::variant<AotProgram, Failure>> compiled = compiler_->Compile(program);
+  absl::StatusOr<std::variant<AotProgram, Failure>> compiled =
+      compiler_->Compile(program, /*serialize=*/false, kernel_timeout_);
   if (!compiled.ok() || !std::holds_alternative<AotProgram>(*compiled)) return std::nullopt;
   const AotProgram& result = std::get<AotProgram>(*compiled);
   *compile_seconds += result.times.compile;

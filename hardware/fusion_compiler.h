@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "hardware/aot_backend.h"
 #include "hardware/aot_compiler.h"
 #include "hardware/aot_estimate.h"
@@ -76,7 +77,7 @@ using EmittedKernels = absl::flat_hash_map<uint64_t, EmittedKernel>;
 // are new. Their times are those that compiling the whole program gives.
 class FusionCompiler {
  public:
-  // Uses target, plugin, worker, time-out and memory limit of the options. Errors as
+  // Uses target, plugin, worker, both time-outs and memory limit of the options. Errors as
   // AotBackend::Create has them; nothing is compiled yet.
   static absl::StatusOr<std::unique_ptr<FusionCompiler>> Create(const AotBackendOptions& options);
 
@@ -107,8 +108,8 @@ class FusionCompiler {
   int64_t programs_emitted() const;
 
  private:
-  FusionCompiler(DeviceSpec device, std::unique_ptr<AotCompiler> compiler,
-                 std::unique_ptr<HloPhase> hlo_phase);
+  FusionCompiler(DeviceSpec device, absl::Duration kernel_timeout,
+                 std::unique_ptr<AotCompiler> compiler, std::unique_ptr<HloPhase> hlo_phase);
 
   // Nullopt where the whole program has to be compiled after all.
   std::optional<FusionCompilation> CompileNewKernels(const PjrtProgram& program)
@@ -122,6 +123,7 @@ class FusionCompiler {
 
   const DeviceSpec device_;
   const EstimateConstants constants_;
+  const absl::Duration kernel_timeout_;
   mutable absl::Mutex mutex_;
   const std::unique_ptr<AotCompiler> compiler_ ABSL_PT_GUARDED_BY(mutex_);
   const std::unique_ptr<HloPhase> hlo_phase_ ABSL_PT_GUARDED_BY(mutex_);

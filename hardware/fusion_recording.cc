@@ -319,6 +319,12 @@ absl::Status RecordFusions(FusionCompiler& compiler, const FusionGraph& graph,
       return absl::FailedPreconditionError(
           absl::StrCat(path, " records another program or device"));
     }
+    if (const FusionEntry* base = recording->Find({});
+        base != nullptr && base->failure.has_value()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(path, " holds a program that did not compile as it is (",
+                       base->failure->message, "); remove it to try again"));
+    }
     for (const FusionRecordedKernel& kernel : recording->kernels()) {
       if (kernel.fingerprint == 0) continue;
       compiler.Know(kernel.fingerprint, {.once = kernel.once, .has_schedule = true});

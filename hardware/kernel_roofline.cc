@@ -1,7 +1,9 @@
 #include "hardware/kernel_roofline.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "hlo/in_place_update.h"
 #include "hlo/module.h"
 #include "hlo/shape.h"
 
@@ -32,8 +34,17 @@ double ProductFlops(const HloInstruction& instruction) {
 }  // namespace
 
 double HbmBytes(const CostAnalysis& analysis, const HloInstruction& operation) {
-  double bytes = analysis.OutputBytes(operation) * HbmShare(operation.shape());
+  double written = analysis.OutputBytes(operation);
+  const HloInstruction* untouched = nullptr;
+  // The analysis, being XLA's, knows updates in place only where nothing stands between.
+  const std::optional<InPlaceUpdate> in_place = FindInPlaceUpdate(operation, 0);
+  if (in_place && operation.shape().IsArray()) {
+    written = CostBytes(in_place->update->shape());
+    if (!in_place->is_read) untouched = in_place->parameter;
+  }
+  double bytes = written * HbmShare(operation.shape());
   for (int64_t i = 0; i < operation.operand_count(); ++i) {
+    if (&operation.operand(i) == untouched) continue;
     bytes += analysis.OperandBytes(operation, i) * HbmShare(operation.operand(i).shape());
   }
   return bytes;

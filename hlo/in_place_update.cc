@@ -1,6 +1,7 @@
 #include "hlo/in_place_update.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "hlo/computation.h"
@@ -68,7 +69,9 @@ std::optional<InPlaceUpdate> FindInPlaceUpdate(const HloInstruction& operation, 
   if (root.opcode() != HloOpcode::kDynamicUpdateSlice || root.operand_count() < 2) {
     return std::nullopt;
   }
-  InPlaceUpdate found{&root.operand(1), nullptr, false};
+  const auto operands = root.operands();
+  InPlaceUpdate found{&root, &root.operand(1), nullptr, false};
+  found.is_read = std::count(operands.begin(), operands.end(), &root.operand(0)) > 1;
   found.parameter = ParameterBehind(root.operand(0), std::move(place), &found.is_read);
   if (found.parameter == nullptr) return std::nullopt;
   return found;

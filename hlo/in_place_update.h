@@ -11,6 +11,7 @@ namespace autotune {
 // A result of a kernel that is a dynamic-update-slice of an array that the kernel is given. The TPU
 // compiler writes it into that array: only the update moves, and its shape is what a tile cuts up.
 struct InPlaceUpdate {
+  const HloInstruction* operation = nullptr;  // the dynamic-update-slice
   const HloInstruction* update = nullptr;     // what is written, within the kernel
   const HloInstruction* parameter = nullptr;  // the array, a parameter of the entry computation
   bool is_read = false;                       // the kernel also reads the array

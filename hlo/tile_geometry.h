@@ -25,7 +25,8 @@ enum class HeroKind {
   kConvolution,   // also every matrix product: the TPU compiler writes them as convolutions
   kReduceWindow,  // bounds over the output, kernel bounds over the window
   kReduce,        // bounds over the reduce's input
-  kElementwise,   // a loop fusion or one elementwise operation: bounds over the (first) output
+  kElementwise,   // a loop fusion or one elementwise operation: bounds over the (first) output, or
+                  // over what is written of it, where it is updated in place (in_place_update.h)
   kDataMovement,  // copy, transpose, reshape, slice, pad, concatenate, ...: the same
 };
 absl::string_view HeroKindName(HeroKind kind);
@@ -66,7 +67,8 @@ inline constexpr int kMaxTileLoops = 16;
 // The most tiles along one dimension: beyond what the memory of any device holds.
 inline constexpr int64_t kMaxTilesOfDimension = int64_t{1} << 30;
 
-// A buffer outside the kernel: a parameter of the kernel or an array of its result.
+// A buffer outside the kernel: a parameter of the kernel or an array of its result. Of an array
+// that is updated in place, the part that is written.
 struct TileOperand {
   bool is_output = false;
   int index = 0;  // parameter number, or number of the array in the result
@@ -187,7 +189,8 @@ class TileGeometry {
   bool Accepts(const TileBounds& bounds) const;
 
   absl::Span<const TileLoop> loops() const { return loops_; }
-  // Parameters in order (those that are used and not empty), then the arrays of the result.
+  // Parameters in order (those that are used and not empty, and not only written into), then the
+  // arrays of the result.
   absl::Span<const TileOperand> operands() const { return operands_; }
   // The operations that compute something, operands before users; without the hero if it is a
   // convolution.

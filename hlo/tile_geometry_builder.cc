@@ -342,11 +342,16 @@ void TileGeometryBuilder::AddOps() {
                                                               downstream_.end());
   for (const HloInstruction* instruction : propagation_.instructions()) {
     const bool is_reduce = instruction->opcode() == HloOpcode::kReduce;
+    const bool is_in_place = std::any_of(results_.begin(), results_.end(), [&](const auto& result) {
+      return result && result->operation == instruction;
+    });
     const bool outside =
         &instruction->parent() == &operation_.parent() && instruction != &operation_;
     if (outside || ComputesNothing(instruction->opcode())) continue;
     if (instruction == hero_ && geometry_.hero_kind_ == HeroKind::kConvolution) continue;
-    const HloInstruction& measured = is_reduce ? instruction->operand(0) : *instruction;
+    const HloInstruction& measured = is_reduce     ? instruction->operand(0)
+                                     : is_in_place ? instruction->operand(1)
+                                                   : *instruction;
     const Shape& shape = FirstArray(measured.shape());
     const Windows* windows = propagation_.Find(measured);
     if (windows == nullptr || !shape.IsArray()) continue;

@@ -40,7 +40,7 @@ double PredictedHeadroom(std::optional<double> best_log_seconds,
 
 // The share of `seconds` that lies above the roofline, and so the most that can be saved: 0 within
 // kTieWindow of it, where any gain would count as a tie. 1 where the time is further below, so that
-// the roofline does not hold for the kernel (an update in place that counts as the whole array).
+// the roofline does not hold for the kernel.
 double HeadroomAboveRoofline(double seconds, double roofline_seconds);
 
 // A good analytical model's choice is within a few per cent of the best (2.3 to 6.1 % on the tile

@@ -126,6 +126,13 @@ absl::Status RunSweep(FusionCompiler& compiler, const FusionGraph& graph, const 
   std::optional<FusionRecording> recording;
   if (absl::StatusOr<FusionRecording> loaded = FusionRecording::Load(path); loaded.ok()) {
     recording = *std::move(loaded);
+    // A file of an earlier version.
+    if (const FusionEntry* base = recording->Find({});
+        base != nullptr && base->failure.has_value()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          path, " holds a program that did not compile as it is (", base->failure->message,
+          "); remove it, and ", options.out, ", to try again"));
+    }
   }
   while (!InterruptRequested()) {
     const std::optional<FusionDecision> next =
@@ -140,11 +147,6 @@ absl::Status RunSweep(FusionCompiler& compiler, const FusionGraph& graph, const 
     if (!options.quiet) ShowEntry(*recording, context.err);
   }
   if (InterruptRequested() || !recording.has_value()) return absl::OkStatus();
-  if (const FusionEntry* base = recording->Find({}); base != nullptr && base->failure.has_value()) {
-    return absl::FailedPreconditionError(absl::StrCat(path, " holds a default that failed (",
-                                                      base->failure->message,
-                                                      "); remove it to try again"));
-  }
   if (absl::Status status = Compress(path, options.out); !status.ok()) return status;
   ShowRecording(*recording, options.out, sweep.foreseen(), context.out);
   return absl::OkStatus();

@@ -41,14 +41,10 @@ json Roofs(const DeviceSpec& device, double peak, double low, double high) {
   return points;
 }
 
-// True if a kernel's roofline lies above the peak for bfloat16: it has products of integers.
-bool HasIntegerProducts(const TuningReport& report, const DeviceSpec& device) {
-  if (device.int8_ops_per_second <= device.bf16_flops_per_second) return false;
-  const auto is_faster = [&device](const KernelReport& kernel) {
-    const double at_peak = kernel.cost ? kernel.cost->flops / device.bf16_flops_per_second : 0;
-    return kernel.cost && kernel.cost->roofline_seconds < 0.99 * at_peak;
-  };
-  return std::any_of(report.kernels.begin(), report.kernels.end(), is_faster);
+// True if a kernel runs faster than the peak for bfloat16 allows: it has products of integers.
+bool LiesAbove(const json& points, double peak) {
+  return std::any_of(points.begin(), points.end(),
+                     [peak](const json& point) { return point[1].get<double>() > peak; });
 }
 
 }  // namespace
@@ -80,7 +76,8 @@ std::optional<json> RooflineChart(const TuningReport& report) {
                                                std::max(high * 2, ridge * 4))}});
   };
   add_roof("what " + device->name + " allows (per core)", device->bf16_flops_per_second);
-  if (HasIntegerProducts(report, *device)) {
+  const double bf16 = device->bf16_flops_per_second;
+  if (device->int8_ops_per_second > bf16 && (LiesAbove(before, bf16) || LiesAbove(after, bf16))) {
     add_roof("the same for products of int8", device->int8_ops_per_second);
   }
   auto add = [&](const char* name, json color, bool hollow, const json& points) {

@@ -231,7 +231,6 @@ ENTRY %main (a: f32[1024]) -> f32[1024] {
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("sort"));
 }
 
-}  // namespace
 // A decoder's cache: a position of 16 sequences is written, in bounds over what is written (libtpu
 // 0.0.52 for v3 writes [16,1,2,1]).
 constexpr char kCacheUpdate[] = R"(HloModule update
@@ -261,6 +260,8 @@ TEST(TileGeometryTest, AnUpdateInPlaceMovesOnlyWhatItWrites) {
   EXPECT_EQ(tile.iterations, 2);
   constexpr double kUpdateBytes = 16.0 * 16 * 128 * 2;
   EXPECT_DOUBLE_EQ(tile.bytes_written, kUpdateBytes);
+  // Negating it, and writing it.
+  EXPECT_EQ(geometry.ops().size(), 2u);
   // The position lies in HBM too, in a tile of its own.
   EXPECT_DOUBLE_EQ(tile.bytes_read, kUpdateBytes + 256 * 4);
 }
@@ -319,4 +320,54 @@ ENTRY %e {
   EXPECT_DOUBLE_EQ(tile.bytes_read, 8192.0 * 512 * 2 + 512.0 * 256 * 2);  // weights stay
 }
 
+// As a loop over layers leaves it: the update within a fusion of its own, behind views.
+TEST(TileGeometryTest, AnUpdateInPlaceIsFoundBehindViewsAndFusions) {
+  const TileGeometry geometry = Geometry(R"(HloModule nested
+
+%inner (array: f32[64,32,256], new: f32[1,32,256]) -> f32[64,32,256] {
+  %array = f32[64,32,256]{2,1,0:T(8,128)} parameter(0)
+  %new = f32[1,32,256]{2,1,0:T(8,128)} parameter(1)
+  %zero = s32[]{:T(256)} constant(0)
+  ROOT %update = f32[64,32,256]{2,1,0:T(8,128)} dynamic-update-slice(%array, %new, %zero, %zero, %zero)
+}
+
+%fused (row: f32[32,256], array: f32[64,1,32,256]) -> (f32[64,32,256], f32[32,256]) {
+  %row = f32[32,256]{1,0:T(8,128)} parameter(0)
+  %array = f32[64,1,32,256]{3,2,1,0:T(8,128)} parameter(1)
+  %view = f32[64,32,256]{2,1,0:T(8,128)} bitcast(%array)
+  %tanh = f32[32,256]{1,0:T(8,128)} tanh(%row)
+  %new = f32[1,32,256]{2,1,0:T(8,128)} bitcast(%tanh)
+  %updated = f32[64,32,256]{2,1,0:T(8,128)} fusion(%view, %new), kind=kLoop, calls=%inner
+  ROOT %both = (f32[64,32,256]{2,1,0:T(8,128)}, f32[32,256]{1,0:T(8,128)}) tuple(%updated, %tanh)
+}
+
+ENTRY %e {
+  %row = f32[32,256]{1,0:T(8,128)} parameter(0)
+  %array = f32[64,1,32,256]{3,2,1,0:T(8,128)} parameter(1)
+  ROOT %f = (f32[64,32,256]{2,1,0:T(8,128)}, f32[32,256]{1,0:T(8,128)}) fusion(%row, %array), kind=kLoop, calls=%fused
+}
+)");
+  ASSERT_EQ(geometry.operands().size(), 3u);  // the row, what is written of the array, and tanh
+  EXPECT_EQ(geometry.operands()[0].index, 0);
+  const TileEvaluation tile = geometry.Evaluate(Bounds({}, {1, 2, 2}));
+  constexpr double kRowBytes = 32.0 * 256 * 4;
+  EXPECT_DOUBLE_EQ(tile.bytes_read, kRowBytes);
+  EXPECT_DOUBLE_EQ(tile.bytes_written, 2 * kRowBytes);
+}
+
+// The array is also what is written: it is read.
+TEST(TileGeometryTest, AnArrayThatIsWrittenIntoItselfIsRead) {
+  const TileGeometry geometry = Geometry(R"(HloModule self
+ENTRY %e {
+  %p = f32[32,256]{1,0:T(8,128)} parameter(0)
+  %i = s32[]{:T(256)} parameter(1)
+  ROOT %u = f32[32,256]{1,0:T(8,128)} dynamic-update-slice(%p, %p, %i, %i)
+}
+)");
+  ASSERT_GE(geometry.operands().size(), 2u);
+  EXPECT_FALSE(geometry.operands()[0].is_output);
+  EXPECT_EQ(geometry.operands()[0].index, 0);
+}
+
+}  // namespace
 }  // namespace autotune

@@ -2,12 +2,14 @@
 
 #include "tuner/fusion_evaluate.h"
 
-#include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "costmodel/fusion_examples.h"
 #include "costmodel/network_module.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
