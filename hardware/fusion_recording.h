@@ -107,8 +107,8 @@ uint64_t FusionFingerprint(const FusionGraph& graph);
 // Compiles the decisions that the recording at `path` does not hold and appends each as it is done,
 // so that an interrupted sweep goes on where it was, with its kernels known to the compiler.
 // FailedPrecondition if the file is about something else, or if the default fails: nothing can be
-// compared without it, and it is not appended, so that another call tries again. `proceed`, called before each with what
-// is recorded so far, ends the sweep by returning false.
+// compared without it, and it is not appended, so that another call tries again. `proceed`, called
+// before each with what is recorded so far, ends the sweep by returning false.
 absl::Status RecordFusions(FusionCompiler& compiler, const FusionGraph& graph,
                            const std::string& program_name,
                            const std::vector<FusionDecision>& decisions, const std::string& path,
