@@ -6,7 +6,8 @@
 #   ./test.sh            all of it, as CI does
 #   ./test.sh --quick    only the release build and its tests of the label ci
 #   ./test.sh --fuzz     only the fuzzers, for AUTOTUNE_FUZZ_SECONDS each (60) from another seed each time
-#   ./test.sh --soak     the release build and the long tests (label soak; see docs/benchmarks.md)
+#   ./test.sh --soak     the release build and the long tests (label soak; see docs/benchmarks.md), and a
+#                        build that compiles each file alone, which shows a missing #include
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -140,6 +141,7 @@ if [[ $mode == --full ]]; then
   part "unit tests under AddressSanitizer and UndefinedBehaviorSanitizer" sanitized_tests
   part "fuzzers" fuzz_tests
 fi
+[[ $mode != --soak ]] || part "each file alone" build dev
 part "tests of the label $label" run_ctest build/release "$label"
 
 if [[ ${#failed[@]} -gt 0 ]]; then

@@ -18,13 +18,6 @@ add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
 find_program(AUTOTUNE_CCACHE ccache)
 if(AUTOTUNE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${AUTOTUNE_CCACHE}")
-  if(AUTOTUNE_PRECOMPILE)  # what ccache asks for to work with precompiled headers
-    set(CMAKE_CXX_COMPILER_LAUNCHER
-        "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${AUTOTUNE_CCACHE}")
-  endif()
-endif()
-if(AUTOTUNE_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
 
 find_program(AUTOTUNE_MOLD mold)
@@ -56,6 +49,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
               # and inside absl::InlinedVector and std::optional (GCC bug 80635).
               -Wno-restrict
               -Wno-maybe-uninitialized)
+endif()
+if(AUTOTUNE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # What files say about each other when they are compiled as one is no fault.
+  target_compile_options(autotune_flags INTERFACE -Wno-subobject-linkage -Wno-shadow -Wshadow=local)
 endif()
 if(AUTOTUNE_WARNINGS_AS_ERRORS)
   target_compile_options(autotune_flags INTERFACE -Werror)

@@ -30,35 +30,32 @@ function(autotune_protos)
   target_include_directories(autotune_proto SYSTEM PUBLIC "${generated}")
   target_link_libraries(autotune_proto PUBLIC protobuf::libprotobuf)
   target_compile_options(autotune_proto PRIVATE -w)
+  # As little under test as the library that it calls, and with sanitizers it takes minutes to compile.
+  if(AUTOTUNE_SANITIZE)
+    target_compile_options(autotune_proto PRIVATE -fno-sanitize=all)
+  endif()
 endfunction()
 
-# autotune_precompile(TARGET [HEADER...])
+# autotune_unity(TARGET)
 #
-# With AUTOTUNE_PRECOMPILE, TARGET compiles what most files include, and the headers, once.
-function(autotune_precompile target)
-  if(AUTOTUNE_PRECOMPILE)
-    target_precompile_headers(
-      ${target}
-      PRIVATE
-      <algorithm>
-      <filesystem>
-      <functional>
-      <map>
-      <memory>
-      <optional>
-      <sstream>
-      <string>
-      <vector>
-      <absl/container/flat_hash_map.h>
-      <absl/status/statusor.h>
-      <absl/strings/str_cat.h>
-      <absl/strings/str_format.h>
-      <absl/strings/str_join.h>
-      <absl/types/span.h>
-      <nlohmann/json.hpp>
-      <proto/hlo.pb.h>
-      ${ARGN})
+# With AUTOTUNE_UNITY, the sources of TARGET are compiled several at a time, those that share no names
+# (cmake/unity.py): a third of the time. An edit may give a source a name that its neighbour has, so
+# each edit configures again, which takes a second or two.
+function(autotune_unity target)
+  if(NOT AUTOTUNE_UNITY)
+    return()
   endif()
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  get_target_property(sources ${target} SOURCES)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
+  execute_process(
+    COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/cmake/unity.py" ${AUTOTUNE_UNITY} ${sources}
+    OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  while(groups)
+    list(POP_FRONT groups number source)
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${target}_${number}")
+  endwhile()
 endfunction()
 
 # autotune_library(FOLDER [DEPENDS FOLDER...] [LINK LIBRARY...])
@@ -75,7 +72,7 @@ function(autotune_library folder)
     target_include_directories(autotune_${folder} PUBLIC "${PROJECT_SOURCE_DIR}")
     target_link_libraries(autotune_${folder} PUBLIC ${ARG_DEPENDS} ${ARG_LINK} Threads::Threads)
     target_link_libraries(autotune_${folder} PRIVATE autotune_flags)
-    autotune_precompile(autotune_${folder})
+    autotune_unity(autotune_${folder})
   else()
     add_library(autotune_${folder} INTERFACE)
     target_include_directories(autotune_${folder} INTERFACE "${PROJECT_SOURCE_DIR}")
@@ -112,7 +109,7 @@ function(autotune_gtest_program name label sources libraries)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   # Tests call optimised code, but are not worth optimising: that takes two fifths of compiling them.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  autotune_precompile(${name} <gmock/gmock.h> <gtest/gtest.h>)
+  autotune_unity(${name})
   target_compile_definitions(
     ${name} PRIVATE "AUTOTUNE_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
                     "AUTOTUNE_SHARED_DIR=\"${AUTOTUNE_SHARED_DIR}\"")

@@ -31,7 +31,7 @@ struct Quality {
   double top1 = 0, top5 = 0, top10 = 0;  // slowdown over the best, in per cent
 };
 
-double KendallTau(const std::vector<double>& x, const std::vector<double>& y) {
+double PairwiseTau(const std::vector<double>& x, const std::vector<double>& y) {
   double agreement = 0;
   double pairs = 0;
   for (size_t i = 0; i < x.size(); ++i) {
@@ -64,7 +64,7 @@ Quality Judge(const RecordedTiles& tiles, const AnalyticalConstants& constants) 
     }
     return 100 * (reached / best - 1);
   };
-  Quality quality{KendallTau(predicted, seconds), 1, top(1), top(5), top(10)};
+  Quality quality{PairwiseTau(predicted, seconds), 1, top(1), top(5), top(10)};
   while (seconds[order[static_cast<size_t>(quality.rank_within_5_percent - 1)]] > 1.05 * best) {
     ++quality.rank_within_5_percent;
   }

@@ -27,7 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-CandidateRecord Candidate(int64_t sequence) {
+CandidateRecord CandidateNumber(int64_t sequence) {
   CandidateRecord record;
   record.run_id = "r";
   record.sequence = sequence;
@@ -86,7 +86,8 @@ TEST_F(JournalTest, ResultsWaitWhileTheStoreIsAwayAndFollow) {
   ASSERT_TRUE(store->BeginRun({.id = "r"}).ok());
   auto lock = Lock();
   for (int64_t i = 0; i < 5; ++i) {
-    ASSERT_TRUE(store->Append({Candidate(i)}, absl::StrCat("state ", i)).ok()) << "it goes on";
+    ASSERT_TRUE(store->Append({CandidateNumber(i)}, absl::StrCat("state ", i)).ok())
+        << "it goes on";
   }
   EXPECT_THAT(messages_, ElementsAre(HasSubstr("results wait in")));
   const absl::Status finish = store->FinishRun("r", 9, "done");
@@ -116,8 +117,9 @@ TEST_F(JournalTest, WhatWaitedWhenTheProcessDiedIsStoredByTheNext) {
   if (child == 0) {
     // The lock's descriptor must not be closed here: that would drop it for the parent too.
     auto store = Open();
-    const bool ok = store != nullptr && store->Append({Candidate(0), Candidate(1)}).ok() &&
-                    store->Append({Candidate(2)}, "state").ok();
+    const bool ok = store != nullptr &&
+                    store->Append({CandidateNumber(0), CandidateNumber(1)}).ok() &&
+                    store->Append({CandidateNumber(2)}, "state").ok();
     kill(getpid(), ok ? SIGKILL : SIGABRT);
   }
   int exit_status = 0;
@@ -137,11 +139,11 @@ TEST_F(JournalTest, DyingBetweenStoreAndJournalStoresNothingTwice) {
   {
     auto store = Open();
     ASSERT_TRUE(store->BeginRun({.id = "r"}).ok());
-    ASSERT_TRUE(store->Append({Candidate(0)}).ok());
+    ASSERT_TRUE(store->Append({CandidateNumber(0)}).ok());
   }
   {
     auto journal = RecordJournal::Open(JournalPath());
-    ASSERT_TRUE((*journal)->Append({Candidate(0)}).ok());
+    ASSERT_TRUE((*journal)->Append({CandidateNumber(0)}).ok());
   }
   const auto store = Open();
   EXPECT_EQ(store->RunCandidates("r")->size(), 1u);
@@ -151,7 +153,8 @@ TEST_F(JournalTest, ACutLineIsDropped) {
   {
     auto journal = RecordJournal::Open(JournalPath());
     ASSERT_TRUE(journal.ok()) << journal.status();
-    ASSERT_TRUE((*journal)->Append({Candidate(0), Candidate(1), Candidate(2)}).ok());
+    ASSERT_TRUE(
+        (*journal)->Append({CandidateNumber(0), CandidateNumber(1), CandidateNumber(2)}).ok());
   }
   const std::string whole = *ReadWholeFile(JournalPath());
   const size_t second = whole.find('\n') + 1, third = whole.find('\n', second) + 1;
@@ -169,7 +172,9 @@ TEST_F(JournalTest, ADamagedLineIsSetAsideAndTheRestIsStored) {
   Open()->BeginRun({.id = "r"}).IgnoreError();
   {
     auto journal = RecordJournal::Open(JournalPath());
-    ASSERT_TRUE((*journal)->Append({Candidate(0), Candidate(1), Candidate(2)}, "state").ok());
+    ASSERT_TRUE((*journal)
+                    ->Append({CandidateNumber(0), CandidateNumber(1), CandidateNumber(2)}, "state")
+                    .ok());
   }
   std::string text = *ReadWholeFile(JournalPath());
   const size_t second = text.find('\n') + 1;
@@ -226,7 +231,8 @@ TEST_F(JournalTest, WithoutAPlaceForThemResultsAreRefused) {
         *RecordStore::Open(absl::StrCat("sqlite:", StorePath()), {.busy_timeout_ms = 20}),
         {.path = JournalPath() + "2", .patience_seconds = 0.1, .append_patience_seconds = 0.1});
     if (!own.ok()) _exit(1);
-    const absl::Status status = (*own)->Append({Candidate(0), Candidate(1), Candidate(2)});
+    const absl::Status status =
+        (*own)->Append({CandidateNumber(0), CandidateNumber(1), CandidateNumber(2)});
     if (status.ok()) _exit(2);
     _exit(std::filesystem::file_size(JournalPath() + "2") == 0 ? 0 : 3);
   }

@@ -20,9 +20,9 @@
 namespace autotune {
 namespace {
 
-using record_store_testing::Candidate;
 using record_store_testing::Context;
 using record_store_testing::NewRun;
+using record_store_testing::StoredCandidate;
 using record_store_testing::Tile;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -34,7 +34,7 @@ TEST_F(RecordStoreDamageTest, VerifyNamesDamagedRecords) {
     const auto store = Open();
     ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
     std::vector<CandidateRecord> records;
-    for (int i = 0; i < 10; ++i) records.push_back(Candidate("r", i, Tile(i + 1), {1e-6}));
+    for (int i = 0; i < 10; ++i) records.push_back(StoredCandidate("r", i, Tile(i + 1), {1e-6}));
     ASSERT_TRUE(store->Append(records, "state").ok());
   }
   {
@@ -71,7 +71,7 @@ TEST_F(RecordStoreDamageTest, ChangedRowsAreNotRead) {
     {
       const auto store = Open();
       ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-      ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1e-6})}).ok());
+      ASSERT_TRUE(store->Append({StoredCandidate("r", 0, Tile(1), {1e-6})}).ok());
       ASSERT_TRUE(store->FinishRun("r", 20, "done").ok());
       ASSERT_TRUE(ExportJsonLines(*store).ok());
     }
@@ -97,7 +97,7 @@ TEST_F(RecordStoreDamageTest, VerifyNamesWhatLostItsRunOrIsAnotherKernel) {
     const auto store = Open();
     ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
     ASSERT_TRUE(store->PutKernels({kernel}).ok());
-    ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1e-6})}).ok());
+    ASSERT_TRUE(store->Append({StoredCandidate("r", 0, Tile(1), {1e-6})}).ok());
   }
   {
     soci::session sql(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\""));
@@ -125,7 +125,8 @@ TEST_F(RecordStoreDamageTest, PruneTakesOutWhatIsDamagedAndNothingElse) {
     for (const char* run : {"a", "b", "c"}) {
       ASSERT_TRUE(store->BeginRun(NewRun(run)).ok());
       std::vector<CandidateRecord> records;
-      for (int64_t i = 0; i < 3; ++i) records.push_back(Candidate(run, i, Tile(i + 1), {1e-6}));
+      for (int64_t i = 0; i < 3; ++i)
+        records.push_back(StoredCandidate(run, i, Tile(i + 1), {1e-6}));
       records[2].context.flags = absl::StrCat("--flag-of-", run);
       ASSERT_TRUE(store->Append(records, "state").ok());
     }
@@ -187,7 +188,7 @@ TEST_F(RecordStoreDamageTest, ImpossibleNumbersNameTheirRecord) {
   {
     const auto store = Open();
     ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-    ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1e-6})}).ok());
+    ASSERT_TRUE(store->Append({StoredCandidate("r", 0, Tile(1), {1e-6})}).ok());
   }
   const std::pair<const char*, const char*> cases[] = {
       {"compile_seconds = 'nan'", "compile_seconds holds \"nan\""},

@@ -47,8 +47,8 @@ inline RunRecord NewRun(const std::string& id) {
   return {.id = id, .program = "p.hlo", .options_json = "{}", .seed = 7, .started_unix_micros = 10};
 }
 
-inline CandidateRecord Candidate(const std::string& run, int64_t sequence, Config config,
-                                 std::vector<double> seconds) {
+inline CandidateRecord StoredCandidate(const std::string& run, int64_t sequence, Config config,
+                                       std::vector<double> seconds) {
   CandidateRecord record;
   record.run_id = run;
   record.sequence = sequence;

@@ -24,9 +24,9 @@
 namespace autotune {
 namespace {
 
-using record_store_testing::Candidate;
 using record_store_testing::Context;
 using record_store_testing::NewRun;
+using record_store_testing::StoredCandidate;
 using record_store_testing::Tile;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -49,7 +49,7 @@ TEST_F(RecordStoreSurvivalTest, AStoreThatMayNotBeWrittenIsRead) {
   {
     const auto store = Open();
     ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-    ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1e-6})}).ok());
+    ASSERT_TRUE(store->Append({StoredCandidate("r", 0, Tile(1), {1e-6})}).ok());
   }
   using std::filesystem::perms;
   std::filesystem::permissions(folder_, perms::owner_read | perms::owner_exec);
@@ -86,12 +86,13 @@ TEST_F(RecordStoreSurvivalTest, ALockedDatabaseIsUnavailable) {
   ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
   soci::session other(soci::sqlite3, absl::StrCat("dbname=\"", Path(), "\""));
   other << "BEGIN IMMEDIATE";
-  const absl::Status status = store->Append({Candidate("r", 0, Tile(1), {1})});
+  const absl::Status status = store->Append({StoredCandidate("r", 0, Tile(1), {1})});
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("locked"));
   other << "ROLLBACK";
   EXPECT_EQ(store->Totals()->candidates, 0);
-  EXPECT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1})}).ok()) << "and usable afterwards";
+  EXPECT_TRUE(store->Append({StoredCandidate("r", 0, Tile(1), {1})}).ok())
+      << "and usable afterwards";
 }
 
 // Files that may not grow stand in for a full disk.
@@ -113,7 +114,7 @@ TEST_F(RecordStoreSurvivalTest, AFullDiskLosesNothingThatWasAcknowledged) {
     while (status.ok() && acknowledged < 100'000) {
       std::vector<CandidateRecord> batch;
       for (int64_t i = 0; i < 100; ++i) {
-        batch.push_back(Candidate("r", acknowledged + i, Tile(i + 1), {1e-6}));
+        batch.push_back(StoredCandidate("r", acknowledged + i, Tile(i + 1), {1e-6}));
       }
       status = store->Append(batch);
       if (status.ok()) acknowledged += 100;
@@ -132,7 +133,7 @@ TEST_F(RecordStoreSurvivalTest, AFullDiskLosesNothingThatWasAcknowledged) {
   const auto store = Open();
   EXPECT_EQ(store->Totals()->candidates, acknowledged);
   EXPECT_THAT(*store->Verify(), IsEmpty());
-  EXPECT_TRUE(store->Append({Candidate("r", 1'000'000, Tile(1), {1})}).ok());
+  EXPECT_TRUE(store->Append({StoredCandidate("r", 1'000'000, Tile(1), {1})}).ok());
 }
 
 // A child appends and reports each acknowledgement until it is killed.
@@ -146,8 +147,8 @@ int64_t AppendUntilKilled(const std::string& url, const std::string& run, int mi
     if (!store.ok() || !(*store)->BeginRun(NewRun(run)).ok()) _exit(1);
     for (int64_t sequence = 0;; sequence += 2) {
       if (!(*store)
-               ->Append({Candidate(run, sequence, Tile(sequence + 1), {1e-6}),
-                         Candidate(run, sequence + 1, Tile(sequence + 2), {1e-6})},
+               ->Append({StoredCandidate(run, sequence, Tile(sequence + 1), {1e-6}),
+                         StoredCandidate(run, sequence + 1, Tile(sequence + 2), {1e-6})},
                         absl::StrCat("state ", sequence + 2))
                .ok()) {
         _exit(1);
@@ -196,7 +197,7 @@ TEST_F(RecordStoreSurvivalTest, ManyProcessesWriteAtOnce) {
     for (int64_t batch = 0; batch < kBatches; ++batch) {
       std::vector<CandidateRecord> records;
       for (int64_t i = 0; i < kBatch; ++i) {
-        records.push_back(Candidate(run, batch * kBatch + i, Tile(i + 1), {1e-6}));
+        records.push_back(StoredCandidate(run, batch * kBatch + i, Tile(i + 1), {1e-6}));
       }
       if (!(*store)->Append(records).ok()) return 2;
     }
@@ -214,7 +215,7 @@ TEST_F(RecordStoreSurvivalTest, ThreadsShareOneStore) {
   for (int64_t thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&store, thread] {
       for (int64_t i = 0; i < 20; ++i) {
-        EXPECT_TRUE(store->Append({Candidate("r", thread * 100 + i, Tile(i + 1), {1})}).ok());
+        EXPECT_TRUE(store->Append({StoredCandidate("r", thread * 100 + i, Tile(i + 1), {1})}).ok());
         EXPECT_TRUE(store->Lookup(0xfedcba9876543210u, Context(), VersionMatch::kStrict).ok());
       }
     });

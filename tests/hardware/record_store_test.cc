@@ -22,9 +22,9 @@
 namespace autotune {
 namespace {
 
-using record_store_testing::Candidate;
 using record_store_testing::Context;
 using record_store_testing::NewRun;
+using record_store_testing::StoredCandidate;
 using record_store_testing::Tile;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -62,7 +62,7 @@ void ExpectEqual(const CandidateRecord& a, const CandidateRecord& b) {
 
 TEST_F(RecordStoreTest, EveryFieldComesBack) {
   std::vector<CandidateRecord> records;
-  records.push_back(Candidate(
+  records.push_back(StoredCandidate(
       "r", 0,
       Config(TileBounds{.kernel = {3, 1}, .output = {12, 4}, .input = {5}, .iteration = {6, 7}}),
       {1.0 / 3, 2e-9, 4}));
@@ -70,13 +70,13 @@ TEST_F(RecordStoreTest, EveryFieldComesBack) {
                             {"a 'quoted' name", std::numeric_limits<double>::infinity(), 99}};
   records[0].measurement->compile_seconds = 0.1;
   records[0].measurement->compiler_estimate_seconds = 1e-7;
-  records.push_back(Candidate("r", 1, Config(FusionDecision{{3, 17}}), {1}));
+  records.push_back(StoredCandidate("r", 1, Config(FusionDecision{{3, 17}}), {1}));
   records[1].measurement =
       Measurement::FromFailure(FailureKind::kTimeout, "after 3 s; it's \"slow\"\n");
-  records.push_back(Candidate("r", 2, Config(LayoutConfig{{{{1, 0}, {}}}}), {1}));
+  records.push_back(StoredCandidate("r", 2, Config(LayoutConfig{{{{1, 0}, {}}}}), {1}));
   records[2].fate = Fate::kProposed;
   records[2].measurement = std::nullopt;
-  records.push_back(Candidate("r", 3, Config(OpaqueConfig{5}), {2}));
+  records.push_back(StoredCandidate("r", 3, Config(OpaqueConfig{5}), {2}));
   records[3].fate = Fate::kReused;
   records[3].context.source = TimeSource::kEstimate;
   records[3].measurement = Measurement::FromSamples({2}, TimeSource::kEstimate);
@@ -123,8 +123,8 @@ TEST_F(RecordStoreTest, RunsBeginAndFinish) {
 TEST_F(RecordStoreTest, AppendingAgainChangesNothing) {
   const auto store = Open();
   ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-  const std::vector<CandidateRecord> records = {Candidate("r", 0, Tile(1), {1}),
-                                                Candidate("r", 1, Tile(2), {2})};
+  const std::vector<CandidateRecord> records = {StoredCandidate("r", 0, Tile(1), {1}),
+                                                StoredCandidate("r", 1, Tile(2), {2})};
   ASSERT_TRUE(store->Append(records).ok());
   ASSERT_TRUE(store->Append(records).ok());
   EXPECT_EQ(store->Totals()->candidates, 2);
@@ -136,9 +136,9 @@ TEST_F(RecordStoreTest, AppendingAgainChangesNothing) {
 TEST_F(RecordStoreTest, AnotherResultUnderTheSameNameIsRefused) {
   const auto store = Open();
   ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-  ASSERT_TRUE(store->Append({Candidate("r", 3, Tile(1), {1})}).ok());
-  const absl::Status status =
-      store->Append({Candidate("r", 4, Tile(2), {2}), Candidate("r", 3, Tile(1), {1.5})});
+  ASSERT_TRUE(store->Append({StoredCandidate("r", 3, Tile(1), {1})}).ok());
+  const absl::Status status = store->Append(
+      {StoredCandidate("r", 4, Tile(2), {2}), StoredCandidate("r", 3, Tile(1), {1.5})});
   EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("candidate 3 of run r"));
   EXPECT_EQ(store->Totals()->candidates, 1) << "nothing of the batch is stored";
@@ -148,10 +148,10 @@ TEST_F(RecordStoreTest, PruneTakesRunsOrWhatTheyOnlyProposed) {
   const auto store = Open();
   for (const char* run : {"a", "b"}) {
     ASSERT_TRUE(store->BeginRun(NewRun(run)).ok());
-    CandidateRecord proposed = Candidate(run, 1, Tile(2), {1});
+    CandidateRecord proposed = StoredCandidate(run, 1, Tile(2), {1});
     proposed.fate = Fate::kProposed;
     proposed.measurement = std::nullopt;
-    ASSERT_TRUE(store->Append({Candidate(run, 0, Tile(1), {1}), proposed}, "state").ok());
+    ASSERT_TRUE(store->Append({StoredCandidate(run, 0, Tile(1), {1}), proposed}, "state").ok());
   }
   EXPECT_EQ(store->Prune({.runs = {"a", "x"}}).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(store->Prune({.runs = {"a"}, .dry_run = true})->candidates, 2);
@@ -172,8 +172,8 @@ TEST_F(RecordStoreTest, PruneTakesRunsOrWhatTheyOnlyProposed) {
 TEST_F(RecordStoreTest, ABatchIsStoredWholeOrNotAtAll) {
   const auto store = Open();
   ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-  const std::vector<CandidateRecord> records = {Candidate("r", 0, Tile(1), {1}),
-                                                Candidate("unknown", 1, Tile(2), {2})};
+  const std::vector<CandidateRecord> records = {StoredCandidate("r", 0, Tile(1), {1}),
+                                                StoredCandidate("unknown", 1, Tile(2), {2})};
   EXPECT_EQ(store->Append(records).code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(store->Totals()->candidates, 0);
 }
@@ -183,11 +183,11 @@ TEST_F(RecordStoreTest, CheckpointsAreReplacedTogetherWithRecords) {
   ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
   EXPECT_EQ(store->LoadCheckpoint("r").status().code(), absl::StatusCode::kNotFound);
   const std::string first("\0any\xff bytes'", 12);
-  ASSERT_TRUE(store->Append({Candidate("r", 0, Tile(1), {1})}, first).ok());
+  ASSERT_TRUE(store->Append({StoredCandidate("r", 0, Tile(1), {1})}, first).ok());
   EXPECT_EQ(*store->LoadCheckpoint("r"), first);
-  ASSERT_TRUE(store->Append({Candidate("r", 1, Tile(1), {1})}, "second").ok());
+  ASSERT_TRUE(store->Append({StoredCandidate("r", 1, Tile(1), {1})}, "second").ok());
   EXPECT_EQ(*store->LoadCheckpoint("r"), "second");
-  EXPECT_FALSE(store->Append({Candidate("x", 1, Tile(1), {1})}, "third").ok());
+  EXPECT_FALSE(store->Append({StoredCandidate("x", 1, Tile(1), {1})}, "third").ok());
   EXPECT_EQ(*store->LoadCheckpoint("r"), "second");
 }
 
@@ -196,23 +196,23 @@ TEST_F(RecordStoreTest, LookupJoinsRunsAndTellsStrictFromLoose) {
   ASSERT_TRUE(store->BeginRun(NewRun("a")).ok());
   ASSERT_TRUE(store->BeginRun(NewRun("b")).ok());
   std::vector<CandidateRecord> records = {
-      Candidate("a", 0, Tile(2), {2e-6}), Candidate("a", 1, Tile(1), {1e-6}),
-      Candidate("a", 2, Tile(3), {9}),    Candidate("a", 3, Tile(4), {9}),
-      Candidate("a", 4, Tile(5), {9}),    Candidate("a", 5, Tile(6), {6e-6}),
+      StoredCandidate("a", 0, Tile(2), {2e-6}), StoredCandidate("a", 1, Tile(1), {1e-6}),
+      StoredCandidate("a", 2, Tile(3), {9}),    StoredCandidate("a", 3, Tile(4), {9}),
+      StoredCandidate("a", 4, Tile(5), {9}),    StoredCandidate("a", 5, Tile(6), {6e-6}),
   };
   records[2].measurement = Measurement::FromFailure(FailureKind::kCrash, "SIGILL");
   records[3].measurement = Measurement::FromFailure(FailureKind::kConfigNotRecorded, "");
   records[4].fate = Fate::kReused;
   records[5].context.versions = "libtpu 0.0.60";
   ASSERT_TRUE(store->Append(records).ok());
-  CandidateRecord again = Candidate("b", 0, Tile(2), {4e-6, 3e-6});
+  CandidateRecord again = StoredCandidate("b", 0, Tile(2), {4e-6, 3e-6});
   again.unix_micros = 1;
-  CandidateRecord estimate = Candidate("b", 1, Tile(7), {7});
+  CandidateRecord estimate = StoredCandidate("b", 1, Tile(7), {7});
   estimate.context.source = TimeSource::kEstimate;
   estimate.measurement = Measurement::FromSamples({7}, TimeSource::kEstimate);
-  CandidateRecord other_kernel = Candidate("b", 2, Tile(8), {8});
+  CandidateRecord other_kernel = StoredCandidate("b", 2, Tile(8), {8});
   other_kernel.kernel_fingerprint = 1;
-  CandidateRecord other_device = Candidate("b", 3, Tile(9), {9});
+  CandidateRecord other_device = StoredCandidate("b", 3, Tile(9), {9});
   other_device.context.device = "tpu-v4";
   ASSERT_TRUE(store->Append({again, estimate, other_kernel, other_device}).ok());
 
@@ -269,7 +269,7 @@ TEST_P(SchemaMigrationTest, AnOlderStoreIsMigrated) {
   EXPECT_THAT(*store->Verify(), IsEmpty());
   // And it takes what only the new schema holds.
   ASSERT_TRUE(store->BeginRun(NewRun("r")).ok());
-  CandidateRecord record = Candidate("r", 0, Tile(1), {1e-6});
+  CandidateRecord record = StoredCandidate("r", 0, Tile(1), {1e-6});
   record.is_default = true;
   record.measurement->method = "device loop";
   ASSERT_TRUE(store->Append({record}).ok());

@@ -8,7 +8,7 @@
 namespace autotune {
 namespace {
 
-FusionKernelFeatures Kernel(double roofline, int products) {
+FusionKernelFeatures KernelOf(double roofline, int products) {
   return {.roofline_seconds = roofline,
           .arithmetic_share = 0.5,
           .operations = 4,
@@ -18,35 +18,35 @@ FusionKernelFeatures Kernel(double roofline, int products) {
 
 TEST(FusionKernelModelTest, KnowsNothingAtFirst) {
   const FusionKernelModel model;
-  EXPECT_DOUBLE_EQ(model.Predict(Kernel(3e-6, 1)), 3e-6);
+  EXPECT_DOUBLE_EQ(model.Predict(KernelOf(3e-6, 1)), 3e-6);
 }
 
 TEST(FusionKernelModelTest, OneKernelGivesItsFactorToAll) {
   FusionKernelModel model;
-  model.Fit({{Kernel(1e-6, 0), 2e-6, 1}});
-  EXPECT_NEAR(model.Predict(Kernel(5e-6, 3)), 10e-6, 1e-10);
+  model.Fit({{KernelOf(1e-6, 0), 2e-6, 1}});
+  EXPECT_NEAR(model.Predict(KernelOf(5e-6, 3)), 10e-6, 1e-10);
 }
 
 TEST(FusionKernelModelTest, TellsProductsFromTheRest) {
   FusionKernelModel model;
   std::vector<FusionKernelModel::Sample> samples;
   for (int i = 1; i <= 30; ++i) {
-    samples.push_back({Kernel(i * 1e-6, 0), i * 1.1e-6, 1});
-    samples.push_back({Kernel(i * 1e-6, 1), i * 3e-6, 1});
+    samples.push_back({KernelOf(i * 1e-6, 0), i * 1.1e-6, 1});
+    samples.push_back({KernelOf(i * 1e-6, 1), i * 3e-6, 1});
   }
   model.Fit(samples);
-  EXPECT_NEAR(model.Predict(Kernel(10e-6, 0)), 11e-6, 1.5e-6);
-  EXPECT_NEAR(model.Predict(Kernel(10e-6, 1)), 30e-6, 3e-6);
+  EXPECT_NEAR(model.Predict(KernelOf(10e-6, 0)), 11e-6, 1.5e-6);
+  EXPECT_NEAR(model.Predict(KernelOf(10e-6, 1)), 30e-6, 3e-6);
   model.Fit({});
-  EXPECT_DOUBLE_EQ(model.Predict(Kernel(3e-6, 1)), 3e-6);
+  EXPECT_DOUBLE_EQ(model.Predict(KernelOf(3e-6, 1)), 3e-6);
 }
 
 TEST(FusionKernelModelTest, OneOddKernelDoesNotRunAway) {
   FusionKernelModel model;
-  std::vector<FusionKernelModel::Sample> samples(20, {Kernel(1e-6, 0), 1e-6, 1});
-  samples.push_back({Kernel(1e-6, 1), 1e6, 1});
+  std::vector<FusionKernelModel::Sample> samples(20, {KernelOf(1e-6, 0), 1e-6, 1});
+  samples.push_back({KernelOf(1e-6, 1), 1e6, 1});
   model.Fit(samples);
-  EXPECT_LE(model.Predict(Kernel(1e-6, 1)), 1e-6 * std::exp(3.0) * 1.0001);
+  EXPECT_LE(model.Predict(KernelOf(1e-6, 1)), 1e-6 * std::exp(3.0) * 1.0001);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ Kernel KernelNamed(const std::string& name, uint64_t fingerprint, int64_t count 
   return kernel;
 }
 
-Config Tile(int64_t bound) { return Config(TileBounds{.output = {bound, 1}}); }
+Config TileOf(int64_t bound) { return Config(TileBounds{.output = {bound, 1}}); }
 
 RecordedConfig Recorded(Config config, std::vector<double> seconds, bool is_default = false) {
   RecordedConfig recorded{.config = std::move(config)};
@@ -52,12 +52,12 @@ Recording TestRecording() {
   RecordedKernel& fusion = recording.FindOrAdd(KernelNamed("fusion.1", 1));
   for (int64_t tile = 1; tile <= 40; ++tile) {
     const double seconds = (100 + std::abs(static_cast<double>(tile) - 7)) / 1e6;
-    fusion.Add(Recorded(Tile(tile), tile == 13 ? std::vector<double>{} : std::vector{seconds},
+    fusion.Add(Recorded(TileOf(tile), tile == 13 ? std::vector<double>{} : std::vector{seconds},
                         tile == 20));
   }
   RecordedKernel& copy = recording.FindOrAdd(KernelNamed("copy.2", 2));
-  copy.Add(Recorded(Tile(1), {20e-6}, true));
-  copy.Add(Recorded(Tile(2), {10e-6}));
+  copy.Add(Recorded(TileOf(1), {20e-6}, true));
+  copy.Add(Recorded(TileOf(2), {10e-6}));
   RecordedKernel& opaque = recording.FindOrAdd(KernelNamed("opaque.3", 3));
   for (int64_t i = 0; i < 3; ++i) {
     opaque.Add(Recorded(Config(OpaqueConfig{i}), {1e-3 * static_cast<double>(3 - i)}, i == 0));
@@ -228,7 +228,7 @@ TEST(RunComparisonTest, APerfectModelIsRightAtOnce) {
   EXPECT_EQ(fusion.configs, 40);
   EXPECT_EQ(fusion.failures, 1);
   EXPECT_EQ(fusion.count, 4);
-  EXPECT_EQ(fusion.best_config, Tile(7).Key());
+  EXPECT_EQ(fusion.best_config, TileOf(7).Key());
 
   const MethodResult& greedy = fusion.methods[2];
   EXPECT_EQ(greedy.runs, 20);

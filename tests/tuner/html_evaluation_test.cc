@@ -23,7 +23,7 @@ nlohmann::json ChartsOf(const std::string& html) {
 }
 
 // A kernel whose predictions are the measured times to the power of `skill`.
-ScoredKernel Kernel(const std::string& name, int configs, double skill) {
+ScoredKernel ScoredKernelOf(const std::string& name, int configs, double skill) {
   ScoredKernel kernel;
   kernel.info = {.program = "net", .kernel = name, .device = "tpu-v3", .configs = configs};
   for (int i = 0; i < configs; ++i) {
@@ -40,8 +40,8 @@ EvaluationReport Sample(const std::string& name) {
   EvaluatedModel& model = report.models.emplace_back();
   model.name = name;
   for (int i = 0; i < 3; ++i) {
-    model.learned.push_back(Kernel(absl::StrCat("fusion.", i), 10 + i, 1));
-    model.analytical.push_back(Kernel(absl::StrCat("fusion.", i), 10 + i, -1));
+    model.learned.push_back(ScoredKernelOf(absl::StrCat("fusion.", i), 10 + i, 1));
+    model.analytical.push_back(ScoredKernelOf(absl::StrCat("fusion.", i), 10 + i, -1));
   }
   return report;
 }
@@ -73,7 +73,7 @@ TEST(HtmlEvaluationTest, AChartOfRangesHasOneBarForEachCategory) {
 TEST(HtmlEvaluationTest, ALargeDataSetMakesASmallPage) {
   EvaluationReport report = Sample("m");
   report.bootstrap = 0;
-  report.models[0].learned = report.models[0].analytical = {Kernel("large", 7000, 1)};
+  report.models[0].learned = report.models[0].analytical = {ScoredKernelOf("large", 7000, 1)};
   const std::string html = RenderHtml(report);
   EXPECT_LE(ChartsOf(html)[2]["series"][0]["points"].size(), 3000u);
   EXPECT_LT(html.size(), 1'000'000u);
