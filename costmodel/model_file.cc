@@ -1,5 +1,6 @@
 #include "costmodel/model_file.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -78,10 +79,11 @@ class DescriptionReader {
 
   void ReadConstants(ConstantsByDevice* constants) {
     try {
-      for (const auto& [device, values] : object_.at("constants").items()) {
+      for (const auto& [device, values] : object_.at("constants").get<json::object_t>()) {
         AnalyticalConstants& of_device = (*constants)[device];
         for (const NamedConstant& c : AnalyticalConstantList()) {
           values.at(c.name).get_to(of_device.*c.value);
+          if (!std::isfinite(of_device.*c.value)) Fail("constants");
         }
       }
     } catch (const json::exception&) {
@@ -131,6 +133,31 @@ absl::Status CheckSchema(const ModelFile& model, const std::string& path) {
       model.schema.version == computed.version ? " with other names" : "", ": train it again"));
 }
 
+// What the network takes in is what the features are: nothing checks it once kernels are scored.
+absl::Status CheckInputs(const ModelFile& model, const std::string& path) {
+  const FeatureSchema& schema = model.schema;
+  const NetworkOptions& network = model.network;
+  if (network.opcodes == schema.opcodes &&
+      network.node_features == static_cast<int64_t>(schema.node.size()) &&
+      network.kernel_features == static_cast<int64_t>(schema.kernel.size()) &&
+      network.config_features == static_cast<int64_t>(schema.config.size())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": the inputs of \"network\" are not as many as \"schema\" names"));
+}
+
+// Bytes that the largest parameters of a network take at least.
+double LeastBytes(const NetworkOptions& options) {
+  const int64_t layers = options.layer == GraphLayer::kNone ? 0 : options.layers;
+  const int64_t inputs = options.opcode_embedding + options.node_features +
+                         layers * options.hidden +
+                         options.config_features * (1 + options.config_bins);
+  return static_cast<double>(sizeof(float)) * static_cast<double>(options.members) *
+         (static_cast<double>(inputs) * static_cast<double>(options.hidden) +
+          static_cast<double>(options.opcodes) * static_cast<double>(options.opcode_embedding));
+}
+
 }  // namespace
 
 absl::Status SaveModel(const ModelFile& model, const std::string& directory) {
@@ -155,8 +182,9 @@ absl::Status SaveModel(const ModelFile& model, const std::string& directory) {
       {"weights_checksum", HexOf(Fingerprinter().AddText(model.weights).Get())}};
   absl::Status status = WriteFileAtomically(absl::StrCat(directory, "/", kWeights), model.weights);
   if (!status.ok()) return status;
-  return WriteFileAtomically(absl::StrCat(directory, "/", kDescription),
-                             description.dump(1) + "\n");
+  return WriteFileAtomically(
+      absl::StrCat(directory, "/", kDescription),
+      description.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 absl::StatusOr<ModelFile> LoadModel(const std::string& directory) {
@@ -190,6 +218,7 @@ absl::StatusOr<ModelFile> LoadModel(const std::string& directory) {
   reader.Read("weights_checksum", &checksum);
   if (!reader.status().ok()) return reader.status();
   if (absl::Status status = CheckSchema(model, path); !status.ok()) return status;
+  if (absl::Status status = CheckInputs(model, path); !status.ok()) return status;
   absl::StatusOr<std::string> weights = ReadWholeFile(absl::StrCat(directory, "/", kWeights));
   if (!weights.ok()) return weights.status();
   model.weights = *std::move(weights);
@@ -201,6 +230,10 @@ absl::StatusOr<ModelFile> LoadModel(const std::string& directory) {
 }
 
 absl::StatusOr<std::unique_ptr<Network>> RestoreNetwork(const ModelFile& model) {
+  // Before memory is taken for a network that the weights cannot be of.
+  if (LeastBytes(model.network) > static_cast<double>(model.weights.size())) {
+    return absl::InvalidArgumentError("the weights do not fit the network: they are too few");
+  }
   absl::StatusOr<std::unique_ptr<Network>> network = CreateNetwork(model.network);
   if (!network.ok()) return network.status();
   std::string error;

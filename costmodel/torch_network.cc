@@ -37,6 +37,29 @@ torch::Tensor ViewColumn(const float* values, int64_t count) {
   return torch::from_blob(const_cast<float*>(values), {count}, torch::kFloat32);
 }
 
+// Of the parameters and buffers, in their order.
+std::vector<std::vector<int64_t>> Shapes(const RankNetworkImpl& network) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const torch::Tensor& tensor : network.parameters()) shapes.push_back(tensor.sizes().vec());
+  for (const torch::Tensor& tensor : network.buffers()) shapes.push_back(tensor.sizes().vec());
+  return shapes;
+}
+
+bool AllFinite(const RankNetworkImpl& network) {
+  const auto finite = [](const torch::Tensor& tensor) {
+    return torch::isfinite(tensor).all().item<bool>();
+  };
+  const std::vector<torch::Tensor> parameters = network.parameters(), buffers = network.buffers();
+  return std::all_of(parameters.begin(), parameters.end(), finite) &&
+         std::all_of(buffers.begin(), buffers.end(), finite);
+}
+
+// LibTorch's own errors come with a backtrace of its functions.
+std::string MessageOf(const std::exception& exception) {
+  const auto* of_torch = dynamic_cast<const c10::Error*>(&exception);
+  return of_torch != nullptr ? of_torch->what_without_backtrace() : exception.what();
+}
+
 class TorchNetwork final : public Network {
  public:
   explicit TorchNetwork(const NetworkOptions& options) : options_(options) {
@@ -81,7 +104,7 @@ class TorchNetwork final : public Network {
     return loss.item<double>();
   } catch (const std::exception& exception) {
     members_[static_cast<size_t>(m)]->set_noise(nullptr);
-    *error = exception.what();
+    *error = MessageOf(exception);
     return std::numeric_limits<double>::quiet_NaN();
   }
 
@@ -172,7 +195,16 @@ class TorchNetwork final : public Network {
     for (size_t m = 0; m < members_.size(); ++m) {
       torch::serialize::InputArchive member;
       archive.read("member" + std::to_string(m), member);
-      members_[m]->load(member);
+      const std::vector<std::vector<int64_t>> shapes = Shapes(*members_[m]);
+      members_[m]->load(member);  // takes tensors of any shape
+      if (Shapes(*members_[m]) != shapes) {
+        *error = "the weights are of a network of other options";
+        return false;
+      }
+      if (!AllFinite(*members_[m])) {
+        *error = "a weight is no number";
+        return false;
+      }
       optimizers_[m] = nullptr;
       auto optimizer = std::make_shared<torch::serialize::InputArchive>();
       const bool has = archive.try_read("optimizer" + std::to_string(m), *optimizer);
@@ -180,7 +212,7 @@ class TorchNetwork final : public Network {
     }
     return true;
   } catch (const std::exception& exception) {
-    *error = exception.what();
+    *error = MessageOf(exception);
     return false;
   }
 
@@ -367,6 +399,6 @@ extern "C" autotune::Network* AutotuneCreateNetwork5(const autotune::NetworkOpti
   autotune::UseOneThreadPerCall();
   return new autotune::TorchNetwork(options);
 } catch (const std::exception& exception) {
-  *error = exception.what();
+  *error = autotune::MessageOf(exception);
   return nullptr;
 }

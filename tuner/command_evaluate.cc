@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -11,8 +12,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "costmodel/evaluation.h"
 #include "costmodel/fusion_examples.h"
+#include "costmodel/fusion_features.h"
 #include "costmodel/model_file.h"
 #include "costmodel/npz_data.h"
 #include "costmodel/rank_metrics.h"
@@ -94,6 +97,25 @@ absl::StatusOr<RecordedData> ReadJudged(const std::vector<std::string>& files,
   return ReadNpzData(files, model.schema, read.split, kMaxNpzConfigs, store, store, store);
 }
 
+// What is wrong with a model; a missing module of learned models is not its fault.
+absl::Status StatusOfModel(const std::string& directory, const absl::Status& status) {
+  if (absl::IsUnavailable(status)) return status;
+  return WithExitCode(kExitBadInput,
+                      absl::InvalidArgumentError(absl::StrCat(directory, ": ", status.message())));
+}
+
+// A model whose files are whole can still have been damaged where no checksum tells.
+absl::Status CheckPredictions(absl::Span<const ScoredKernel> kernels) {
+  for (const ScoredKernel& kernel : kernels) {
+    if (!std::all_of(kernel.log_seconds.begin(), kernel.log_seconds.end(),
+                     [](double value) { return std::isfinite(value); })) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the model predicts no time for ", kernel.info.kernel, " of ", kernel.info.program));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Evaluation> Evaluate(const std::string& directory, const ModelFile& model,
                                     const std::vector<std::string>& files, int jobs) {
   RecordedDataOptions read;
@@ -107,11 +129,14 @@ absl::StatusOr<Evaluation> Evaluate(const std::string& directory, const ModelFil
   absl::StatusOr<RecordedData> data = ReadJudged(files, read, model, store->get());
   if (!data.ok()) return WithExitCode(kExitBadInput, data.status());
   absl::StatusOr<std::unique_ptr<Network>> network = RestoreNetwork(model);
-  if (!network.ok()) return network.status();
+  if (!network.ok()) return StatusOfModel(directory, network.status());
   Evaluation evaluation;
   evaluation.name = directory;
   absl::StatusOr<std::vector<ScoredKernel>> learned = ScoreStore(network->get(), **store, jobs);
   if (!learned.ok()) return learned.status();
+  if (absl::Status status = CheckPredictions(*learned); !status.ok()) {
+    return StatusOfModel(directory, status);
+  }
   absl::StatusOr<std::vector<ScoredKernel>> analytical = ScoreStore(nullptr, **store, jobs);
   if (!analytical.ok()) return analytical.status();
   evaluation.learned = *std::move(learned);
@@ -126,6 +151,10 @@ absl::StatusOr<EvaluationReport> EvaluateAll(const EvaluateOptions& options) {
   for (const std::string& directory : options.models) {
     absl::StatusOr<ModelFile> model = LoadModel(directory);
     if (!model.ok()) return WithExitCode(kExitBadInput, model.status());
+    if (model->task == "fusion") {
+      return StatusOfModel(
+          directory, absl::InvalidArgumentError("a model of the fusion task; add --task fusion"));
+    }
     models.push_back(*std::move(model));
   }
   if (!options.all) *files = UnseenFiles(*files, models);
@@ -235,10 +264,9 @@ nlohmann::json EvaluationToJson(const EvaluateOptions& options, const Evaluation
 // The fusion task: each program judged by networks that were trained on others, or by a given
 // model.
 absl::StatusOr<std::vector<FusionProgramQuality>> EvaluateFusion(const EvaluateOptions& options) {
-  std::vector<FusionPair> pairs;
-  for (const std::string& folder : options.data) {
-    for (FusionPair& pair : FusionPairsOf(folder)) pairs.push_back(std::move(pair));
-  }
+  absl::StatusOr<std::vector<FusionPair>> found = ExpandFusionFolders(options.data);
+  if (!found.ok()) return found.status();
+  const std::vector<FusionPair>& pairs = *found;
   if (pairs.size() < 2 || options.models.size() > 1) {
     return WithExitCode(kExitBadInput,
                         absl::InvalidArgumentError(
@@ -254,8 +282,12 @@ absl::StatusOr<std::vector<FusionProgramQuality>> EvaluateFusion(const EvaluateO
   }
   absl::StatusOr<ModelFile> model = LoadModel(options.models.front());
   if (!model.ok()) return WithExitCode(kExitBadInput, model.status());
+  const std::string& directory = options.models.front();
+  if (!(model->schema == FusionFeatureSchema())) {
+    return StatusOfModel(directory, absl::InvalidArgumentError("no model of the fusion task"));
+  }
   absl::StatusOr<std::unique_ptr<Network>> network = RestoreNetwork(*model);
-  if (!network.ok()) return network.status();
+  if (!network.ok()) return StatusOfModel(directory, network.status());
   std::vector<FusionProgramQuality> qualities;
   for (const FusionPair& pair : pairs) {
     const auto side = model->split.find(ProgramOfFile(pair.recording));
@@ -280,11 +312,28 @@ int RunFusionEvaluate(const EvaluateOptions& options, CommandContext& context) {
   return kExitDone;
 }
 
-int RunEvaluate(const EvaluateOptions& options, CommandContext& context) {
-  if (options.task == "fusion") return RunFusionEvaluate(options, context);
-  if (options.task != "tile") {
-    return context.Fail(kExitWrongUse, "--task takes tile or fusion");
+// What cannot be done together is refused, not ignored.
+std::string Contradiction(const EvaluateOptions& options) {
+  const bool fusion = options.task == "fusion", study = options.study.wanted();
+  if (!fusion && options.task != "tile") return "--task takes tile or fusion";
+  if (study && fusion) return "studies such as --random are of --task tile";
+  if ((study || fusion) && (!options.html.empty() || options.by_kernel)) {
+    return "--html and --by-kernel are for --model, of --task tile";
   }
+  if (study && (!options.models.empty() || options.all)) {
+    return "studies such as --random train their own models: leave --model and --all out";
+  }
+  if (!options.study.families.empty() && !options.study.unseen) {
+    return "--families is for --unseen";
+  }
+  return "";
+}
+
+int RunEvaluate(const EvaluateOptions& options, CommandContext& context) {
+  if (const std::string message = Contradiction(options); !message.empty()) {
+    return context.Fail(kExitWrongUse, message);
+  }
+  if (options.task == "fusion") return RunFusionEvaluate(options, context);
   if (options.study.wanted()) {
     return RunStudies(options.study, options.data, options.jobs, options.bootstrap, options.json,
                       context);

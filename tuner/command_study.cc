@@ -66,6 +66,7 @@ absl::StatusOr<StudyOptions> Prepare(const StudyCommandOptions& options,
     if (!status.ok()) return status;
   }
   study.seeds = options.seeds;
+  study.test_share = options.test_share;
   study.validation_share = options.validation_share;
   study.export_to = options.export_to;
   study.curve_configs = options.curve_configs;
@@ -76,7 +77,7 @@ absl::StatusOr<StudyOptions> Prepare(const StudyCommandOptions& options,
 
 void AddStudyOptions(CLI::App& command, StudyCommandOptions& options) {
   command.add_flag("--random", options.random,
-                   "Train and judge: a quarter of the programs held out, for each seed");
+                   "Train and judge: a share of the programs held out, for each seed");
   command.add_flag("--unseen", options.unseen,
                    "Train and judge: one family of programs held out after another");
   command.add_flag("--transfer", options.transfer,
@@ -89,6 +90,9 @@ void AddStudyOptions(CLI::App& command, StudyCommandOptions& options) {
                      R"(Families for --unseen, a JSON file: {"attention": ["t5", "bert"], ...})");
   command.add_option("--config", options.config, "Hyper-parameters as of train, a JSON file");
   AddNumber(command, "--seeds", options.seeds, {1, 100}, "Splits and networks of each study")
+      ->capture_default_str();
+  AddNumber(command, "--test-share", options.test_share, kShareRange,
+            "Share of the programs that all but --unseen hold out")
       ->capture_default_str();
   AddNumber(command, "--validation-share", options.validation_share, kShareRange,
             "Share of the programs that decide when to stop; 0: the last epoch counts")
@@ -108,7 +112,7 @@ int RunStudies(const StudyCommandOptions& options, const std::vector<std::string
   study->trainer.jobs = static_cast<int>(jobs);
   study->bootstrap = bootstrap;
   study->progress = [&context](const std::string& line) {
-    context.err << line << "\n" << std::flush;
+    context.err << PrintableText(line) << "\n" << std::flush;
   };
   const std::pair<bool, StudyKind> kinds[] = {
       {options.random, StudyKind::kRandom},
@@ -118,22 +122,25 @@ int RunStudies(const StudyCommandOptions& options, const std::vector<std::string
       {options.ablation, StudyKind::kAblation}};
   nlohmann::json document = {{"studies", nlohmann::json::array()}};
   std::string markdown;
+  absl::Status failed;
   for (const auto& [wanted, kind] : kinds) {
     if (!wanted) continue;
     study->kind = kind;
     absl::StatusOr<nlohmann::json> result = RunModelStudy(*study);
-    if (!result.ok()) return context.Fail(result.status());
+    if (!result.ok()) {  // the studies before it took hours and are kept
+      failed = result.status();
+      break;
+    }
     absl::StrAppend(&markdown, markdown.empty() ? "" : "\n", "**",
                     (*result)["study"].get<std::string>(), "**: ", StudyToMarkdown(*result));
     document["studies"].push_back(*std::move(result));
   }
-  context.out << (json ? DumpJson(document) + "\n" : markdown);
-  if (options.out.empty()) return kExitDone;
-  absl::Status status = WriteFileAtomically(options.out + ".md", markdown);
-  if (status.ok()) {
-    status = WriteFileAtomically(options.out + ".json", DumpJson(document, 1) + "\n");
+  context.out << (json ? DumpJson(document) + "\n" : PrintableText(markdown));
+  if (!options.out.empty()) {
+    failed.Update(WriteFileAtomically(options.out + ".md", markdown));
+    failed.Update(WriteFileAtomically(options.out + ".json", DumpJson(document, 1) + "\n"));
   }
-  return status.ok() ? static_cast<int>(kExitDone) : context.Fail(status);
+  return failed.ok() ? static_cast<int>(kExitDone) : context.Fail(failed);
 }
 
 }  // namespace autotune

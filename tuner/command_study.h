@@ -19,6 +19,7 @@ struct StudyCommandOptions {
   std::string export_to;
   std::vector<int64_t> curve_configs;
   int64_t seeds = 3;
+  double test_share = 0.25;
   double validation_share = 0.15;
 
   bool wanted() const {

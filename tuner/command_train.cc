@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "costmodel/fusion_examples.h"
 #include "costmodel/fusion_features.h"
@@ -126,14 +128,27 @@ absl::StatusOr<RecordedData> ReadExamples(const TrainOptions& options,
 
 // Programs with recordings of their fusions.
 absl::Status FindPairs(const TrainOptions& options, std::vector<FusionPair>* pairs) {
-  for (const std::string& folder : options.data) {
-    for (FusionPair& pair : FusionPairsOf(folder)) pairs->push_back(std::move(pair));
-  }
+  absl::StatusOr<std::vector<FusionPair>> found = ExpandFusionFolders(options.data);
+  if (!found.ok()) return found.status();
+  *pairs = *std::move(found);
   if (!pairs->empty()) return absl::OkStatus();
   return WithExitCode(kExitBadInput,
                       absl::InvalidArgumentError(
                           "--task fusion takes folders of programs NAME.hlo with recordings "
                           "NAME.jsonl.gz of their fusions (autotune record --space fusion)"));
+}
+
+// A misspelt program would be trained on, and nothing be left to judge by.
+absl::Status CheckTestPrograms(const std::vector<std::string>& test,
+                               const std::vector<std::string>& programs) {
+  for (const std::string& program : test) {
+    if (std::find(programs.begin(), programs.end(), program) != programs.end()) continue;
+    const std::set<std::string> known(programs.begin(), programs.end());
+    return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(absl::StrCat(
+                                           "--test: the data hold no program \"", program,
+                                           "\"; they hold ", absl::StrJoin(known, ", "))));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> DataFiles(const TrainOptions& options,
@@ -149,6 +164,7 @@ absl::Status ReadData(const TrainOptions& options, Setup* setup) {
   if (!files.ok()) return files.status();
   std::vector<std::string> programs;
   for (const std::string& file : *files) programs.push_back(ProgramOfFile(file));
+  if (absl::Status status = CheckTestPrograms(options.test, programs); !status.ok()) return status;
   const ProgramSplit split =
       SplitPrograms(programs, {options.test.begin(), options.test.end()}, options.validation_share,
                     options.test_share, options.seed);

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "costmodel/evaluation.h"
 #include "costmodel/features.h"
 #include "costmodel/model_study.h"
@@ -21,6 +22,7 @@
 #include "costmodel/npz_examples.h"
 #include "costmodel/recorded_examples.h"
 #include "hardware/recording.h"
+#include "tuner/printable.h"
 
 namespace autotune {
 namespace {
@@ -329,6 +331,11 @@ std::string Cell(const nlohmann::json& row, const char* metric, int digits, bool
   return absl::StrCat(show("learned"), " / ", show("analytical"));
 }
 
+// A family's name is the user's.
+std::string MarkdownCell(const std::string& text) {
+  return absl::StrReplaceAll(PrintableLine(text), {{"|", "\\|"}});
+}
+
 }  // namespace
 
 const ProgramFamilies& BuiltinFamilies() {
@@ -404,7 +411,7 @@ std::string StudyToMarkdown(const nlohmann::json& study) {
     const nlohmann::json& training = row["training"];
     absl::StrAppendFormat(
         &text, "| %s | %.0f, %.0f | %d | %s | %s | %s | %s | %s |\n",
-        row["name"].get<std::string>(), training["kernels_median"].get<double>(),
+        MarkdownCell(row["name"].get<std::string>()), training["kernels_median"].get<double>(),
         training["configs_median"].get<double>(), row["learned"]["kernels"].get<int64_t>(),
         Cell(row, "kendall_tau", 3, true), Cell(row, "tile_size_ape_percent", 2, true),
         Cell(row, "top1_error_percent", 2, false), Cell(row, "top5_error_percent", 2, false),

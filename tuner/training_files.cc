@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <system_error>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -26,19 +28,49 @@ std::vector<std::string> FilesIn(const std::string& folder, const char* extensio
   return files;
 }
 
+// A file that is named twice would count twice.
+class OnlyOnce {
+ public:
+  bool IsNew(const std::string& path) {
+    std::error_code error;
+    const fs::path canonical = fs::weakly_canonical(path, error);
+    return seen_.insert(error ? path : canonical.string()).second;
+  }
+
+ private:
+  std::set<std::string> seen_;
+};
+
 }  // namespace
 
 bool IsNpzFile(const std::string& path) { return fs::path(path).extension() == ".npz"; }
 
+absl::StatusOr<std::vector<FusionPair>> ExpandFusionFolders(absl::Span<const std::string> folders) {
+  std::vector<FusionPair> pairs;
+  OnlyOnce once;
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error)) {
+      return WithExitCode(kExitBadInput,
+                          absl::NotFoundError(absl::StrCat(folder, " is not there, or no folder")));
+    }
+    for (FusionPair& pair : FusionPairsOf(folder)) {
+      if (once.IsNew(pair.recording)) pairs.push_back(std::move(pair));
+    }
+  }
+  return pairs;
+}
+
 absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::string> paths) {
   std::vector<std::string> files;
+  OnlyOnce once;
   for (const std::string& path : paths) {
     std::error_code error;
     if (!fs::exists(path, error)) {
       return WithExitCode(kExitBadInput, absl::NotFoundError(absl::StrCat(path, " is not there")));
     }
     if (!fs::is_directory(path, error)) {
-      files.push_back(path);
+      if (once.IsNew(path)) files.push_back(path);
       continue;
     }
     std::vector<std::string> found = FilesIn<fs::directory_iterator>(path, ".rec");
@@ -47,7 +79,9 @@ absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::s
       return WithExitCode(kExitBadInput, absl::NotFoundError(absl::StrCat(
                                              path, " holds no recording (*.rec, *.npz)")));
     }
-    files.insert(files.end(), found.begin(), found.end());
+    for (std::string& file : found) {
+      if (once.IsNew(file)) files.push_back(std::move(file));
+    }
   }
   return files;
 }

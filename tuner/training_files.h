@@ -6,13 +6,19 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "costmodel/fusion_examples.h"
 
 namespace autotune {
 
 // Files as they are, and of each folder all files that end in .rec, in the order of their names; of
-// one without any all that end in .npz, those of its folders too. Errors carry their exit code:
+// one without any all that end in .npz, those of its folders too. A file that is
+// named twice, whatever its path, comes once. Errors carry their exit code:
 // NotFound for a path that is not there and for a folder without one.
 absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::string> paths);
+
+// Of each folder the programs NAME.hlo with recordings of their fusions; none is no error, a folder
+// that is not there is: NotFound, with its exit code.
+absl::StatusOr<std::vector<FusionPair>> ExpandFusionFolders(absl::Span<const std::string> folders);
 
 // Whether a file is one of TpuGraphs' form rather than a recording, by its name.
 bool IsNpzFile(const std::string& path);

@@ -255,6 +255,12 @@ void MakePathsAbsolute(TuneOptions& options) {
   options.program = absolute(options.program);
   for (std::string& program : options.more_programs) program = absolute(program);
   for (std::string& recording : options.recordings) recording = absolute(recording);
+  std::error_code error;
+  const bool named =  // rather than a folder
+      options.model == "none" || options.model == "analytical" || options.model == "learned";
+  if (!named && std::filesystem::is_directory(options.model, error)) {
+    options.model = absolute(options.model);
+  }
   constexpr absl::string_view kSqlite = "sqlite:";
   if (absl::StartsWith(options.store, kSqlite)) {
     options.store = absl::StrCat(kSqlite, absolute(options.store.substr(kSqlite.size())));

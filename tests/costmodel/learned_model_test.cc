@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "costmodel/analytical_model.h"
 #include "costmodel/rank_metrics.h"
 #include "costmodel/recorded_examples.h"
@@ -110,11 +111,42 @@ TEST_F(LearnedModelTest, WhatDoesNotFitIsRefusedWithAReason) {
               HasSubstr("the member \"constants\" is missing"));
   EXPECT_THAT(std::string(reject("\"hidden\": 16", "\"hidden\": true").message()),
               HasSubstr("option \"hidden\" takes a whole number"));
+  for (const char* too_large : {"1000000000", "18", "-4", "1e300"}) {
+    EXPECT_THAT(
+        std::string(
+            reject("\"hidden\": 16", absl::StrCat("\"hidden\": ", too_large).c_str()).message()),
+        HasSubstr("option \"hidden\" takes a"));
+  }
+  const std::string inputs = absl::StrCat("\"config_features\": ", file_->network.config_features);
+  for (const char* other : {"\"config_features\": 50", "\"config_features\": 99999"}) {
+    EXPECT_THAT(std::string(reject(inputs.c_str(), other).message()),
+                HasSubstr("are not as many as \"schema\" names"));
+  }
+  EXPECT_THAT(std::string(reject("\"constants\": {", "\"constants\": null, \"was\": {").message()),
+              HasSubstr("the member \"constants\" is missing or no such value"));
   EXPECT_THAT(std::string(reject("{", "[").message()), HasSubstr("is no JSON object"));
   ASSERT_TRUE(SaveModel(*file_, directory).ok());
   std::ofstream(directory + "/weights.bin", std::ios::app) << "x";
   EXPECT_THAT(std::string(LoadModel(directory).status().message()), HasSubstr("is damaged"));
   EXPECT_EQ(LoadModel(testing::TempDir() + "/none").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(LearnedModelTest, WeightsOfAnotherNetworkAreRefused) {
+  ModelFile file = *file_;
+  file.network.hidden = 8;
+  EXPECT_THAT(std::string(RestoreNetwork(file).status().message()),
+              HasSubstr("the weights do not fit the network"));
+  file.network.hidden = 4096;  // before it takes a gigabyte
+  file.network.layers = 64;
+  EXPECT_THAT(std::string(RestoreNetwork(file).status().message()), HasSubstr("too few"));
+}
+
+TEST_F(LearnedModelTest, ProgramsOfAnyNameAreSaved) {
+  ModelFile file = *file_;
+  file.split["g\xff\xfe"] = Side::kTraining;
+  const std::string directory = testing::TempDir() + "/odd_name";
+  ASSERT_TRUE(SaveModel(file, directory).ok());
+  EXPECT_TRUE(LoadModel(directory).ok());
 }
 
 TEST_F(LearnedModelTest, PredictsTheBasePlusACorrection) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -360,6 +361,20 @@ TEST_F(NetworkTest, DamagedParametersAreRefused) {
   larger.members = 2;
   auto other = CreateNetwork(larger);
   EXPECT_FALSE((*other)->Load(saved, &error));
+}
+
+TEST_F(NetworkTest, AWeightThatIsNoNumberIsRefused) {
+  InputScaling scaling;
+  const NetworkOptions options = SmallNetwork();
+  const auto ones = [](int64_t size) { return std::vector<float>(static_cast<size_t>(size), 1); };
+  scaling.node_mean = scaling.node_factor = ones(options.node_features);
+  scaling.kernel_mean = scaling.kernel_factor = ones(options.kernel_features);
+  scaling.config_mean = scaling.config_factor = ones(options.config_features);
+  scaling.config_mean[0] = std::numeric_limits<float>::quiet_NaN();
+  network_->SetScaling(scaling);
+  std::string error;
+  EXPECT_FALSE(network_->Load(network_->Save(false), &error));
+  EXPECT_EQ(error, "a weight is no number");
 }
 
 TEST_F(NetworkTest, OptionsThatMakeNoNetworkAreRefused) {

@@ -153,7 +153,15 @@ TEST(NetworkJsonTest, WrongOptionsAreNamed) {
     return std::string(UpdateFromJson(nlohmann::json::parse(text), &options).message());
   };
   EXPECT_EQ(message(R"({"epoch": 3})"), "there is no option \"epoch\"");
-  EXPECT_EQ(message(R"({"epochs": -3})"), "option \"epochs\" takes a whole number");
+  EXPECT_EQ(message(R"({"epochs": -3})"),
+            "option \"epochs\" takes a whole number from 1 to 1000000");
+  EXPECT_EQ(message(R"({"batch_kernels": 0})"),
+            "option \"batch_kernels\" takes a whole number from 1 to 100000");
+  EXPECT_EQ(message(R"({"epochs": 2.5})"),
+            "option \"epochs\" takes a whole number from 1 to 1000000");
+  EXPECT_EQ(message(R"({"step": {"dropout": 2}})"),
+            "option \"dropout\" takes a number from 0 to 0.99");
+  EXPECT_EQ(message(R"({"network": {"hidden": 18}})"), "option \"hidden\" takes a multiple of 4");
   EXPECT_EQ(message(R"({"step": {"loss": "mse"}})"),
             "option \"loss\" takes hinge, logistic, listmle, squared-error");
   EXPECT_EQ(message(R"({"network": {"config_attention": 1}})"),

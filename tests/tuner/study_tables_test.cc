@@ -78,6 +78,21 @@ TEST_F(StudyTablesTest, CurvesByConfigurationsKeepTheTestSide) {
   EXPECT_GT(all["training"]["configs_median"].get<double>(), 150);
 }
 
+TEST_F(StudyTablesTest, TheTestShareIsOfThePrograms) {
+  options_.seeds = 1;
+  options_.validation_share = 0;
+  double trained[2];
+  for (int two = 0; two < 2; ++two) {  // of three programs
+    options_.test_share = two ? 0.66 : 0.33;
+    const auto study = RunModelStudy(options_);
+    ASSERT_TRUE(study.ok()) << study.status();
+    trained[two] = (*study)["rows"][0]["training"]["kernels_median"].get<double>();
+  }
+  EXPECT_LT(trained[1], trained[0]);
+  options_.test_share = 0;
+  EXPECT_FALSE(RunModelStudy(options_).ok()) << "nothing is left to judge by";
+}
+
 TEST_F(StudyTablesTest, TransferNeedsTwoDevices) {
   options_.kind = StudyKind::kTransfer;
   EXPECT_EQ(RunModelStudy(options_).status().message(),

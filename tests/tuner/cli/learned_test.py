@@ -246,6 +246,58 @@ class LearnedTest(unittest.TestCase):
     result = run("train", "--data", *self.files, "--out", self.directory / "x", "--task", "sort")
     self.assertEqual(result.returncode, 2)
 
+  def test_hyper_parameters_out_of_range_name_file_and_option(self):
+    config = self.directory / "range.json"
+    for text, option in (('{"batch_kernels": 0}', "batch_kernels"), ('{"epochs": 0}', "epochs"),
+                         ('{"network": {"members": 1000000}}', "members"),
+                         ('{"network": {"hidden": 100000}}', "hidden"),
+                         ('{"step": {"dropout": 2}}', "dropout"),
+                         ('{"step": {"learning_rate": -1}}', "learning_rate"),
+                         ('{"step": {"gap_limit": 1e400}}', "")):
+      config.write_text(text)
+      for command in (("train", "--out", self.directory / "range"), ("evaluate", "--random")):
+        result = run(*command, "--data", *self.files, "--config", config)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("range.json", result.stderr)
+        self.assertIn(option, result.stderr)
+
+  def test_what_would_be_ignored_is_refused(self):
+    data = ("--data", *self.files)
+    for arguments, message in (
+        (("train", *data, "--out", self.directory / "x", "--test", "nosuch"), 'no program "nosuch"'),
+        (("evaluate", "--random", *data, "--html", self.directory / "x.html"), "--html"),
+        (("evaluate", "--random", *data, "--model", self.model), "--model"),
+        (("evaluate", "--model", self.model, *data, "--families", "x.json"), "--unseen"),
+        (("evaluate", "--task", "fusion", *data, "--by-kernel"), "--by-kernel")):
+      result = run(*arguments)
+      self.assertEqual(result.returncode, 2, arguments)
+      self.assertIn(message, result.stderr)
+    fusion = SOURCE / "examples" / "recordings" / "fusion_v3"
+    result = run("train", "--task", "fusion", "--data", fusion, self.directory / "none", "--out",
+                 self.directory / "x")
+    self.assertEqual(result.returncode, 3)
+    self.assertIn("none is not there", result.stderr)
+    result = run("evaluate", "--task", "fusion", "--data", fusion, "--model", self.model, "--all")
+    self.assertEqual(result.returncode, 3)
+    self.assertIn("no model of the fusion task", result.stderr)
+
+  def test_a_file_named_twice_counts_once(self):
+    once = run("evaluate", "--model", self.model, "--data", *self.files, "--all", "--json")
+    twice = run("evaluate", "--model", self.model, "--data", *self.files, self.files[0], "--all", "--json")
+    self.assertEqual(once.stdout, twice.stdout)
+    self.assertEqual(once.returncode, 0)
+
+  def test_studies_that_are_done_are_kept(self):
+    config = self.directory / "one.json"
+    config.write_text('{"epochs": 1, "network": {"hidden": 4, "members": 1}}')
+    out = self.directory / "studies"
+    result = run("evaluate", "--random", "--transfer", "--data", *self.files, "--seeds", "1",
+                 "--config", config, "--out", out)
+    self.assertNotEqual(result.returncode, 0)
+    self.assertIn("at least two devices", result.stderr)
+    self.assertIn("**random**", result.stdout)
+    self.assertEqual(len(json.loads((out.parent / "studies.json").read_text())["studies"]), 1)
+
 
 if __name__ == "__main__":
   unittest.main()
