@@ -37,7 +37,8 @@ absl::StatusOr<std::unique_ptr<LearnedModel>> LearnedModel::Create(
     std::vector<std::string> known;
     for (const auto& [name, constants] : file.constants) known.push_back(name);
     return absl::InvalidArgumentError(absl::StrCat(
-        "the learned model knows ", absl::StrJoin(known, " and "), ", not ", device.name));
+        "the learned model knows ", known.empty() ? "no device" : absl::StrJoin(known, " and "),
+        ", not ", device.name));
   }
   absl::StatusOr<std::unique_ptr<Network>> network = RestoreNetwork(file);
   if (!network.ok()) return network.status();

@@ -103,9 +103,11 @@ absl::Status NpzArrays::ReadNodes(const FeatureSchema& schema, KernelGraph* grap
 }
 
 absl::Status NpzArrays::ReadEdges(KernelGraph* graph) const {
+  absl::StatusOr<NpyArray> array = Array("edge_index", 2);
+  if (!array.ok()) return array.status();
+  if (array->shape[1] != 2) return Error("edge_index", "must have two columns");
   absl::StatusOr<std::vector<int64_t>> edges = Integers("edge_index", 2);
   if (!edges.ok()) return edges.status();
-  if (edges->size() % 2 != 0) return Error("edge_index", "must have two columns");
   for (size_t e = 0; e + 1 < edges->size(); e += 2) {
     const int64_t user = (*edges)[e], producer = (*edges)[e + 1];
     if (std::min(user, producer) < 0 || std::max(user, producer) >= graph->nodes()) {

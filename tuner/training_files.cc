@@ -22,7 +22,9 @@ std::vector<std::string> FilesIn(const std::string& folder, const char* extensio
   std::error_code error;
   for (auto entry = Iterator(folder, error); !error && entry != Iterator();
        entry.increment(error)) {
-    if (entry->path().extension() == extension) files.push_back(entry->path().string());
+    std::error_code of_entry;  // a pipe would be waited for
+    const bool is_file = entry->is_regular_file(of_entry);
+    if (is_file && entry->path().extension() == extension) files.push_back(entry->path().string());
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -77,6 +77,8 @@ TEST_F(NpzExamplesTest, WrongArraysAreNamed) {
   Put("node_opcode", NpyArray::OfInt32({3}, std::vector<int32_t>{63, 63, 1000}));
   EXPECT_THAT(ErrorOf(), testing::HasSubstr("node_opcode has the opcode 1000"));
   SetUp();
+  Put("edge_index", NpyArray::OfInt32({2, 3}, std::vector<int32_t>{2, 2, 2, 0, 1, 1}));
+  EXPECT_THAT(ErrorOf(), testing::HasSubstr("edge_index must have two columns"));
   Put("edge_index", NpyArray::OfInt32({1, 2}, std::vector<int32_t>{3, 0}));
   EXPECT_THAT(ErrorOf(), testing::HasSubstr("edge_index names a node that is not there"));
   SetUp();
