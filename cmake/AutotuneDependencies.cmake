@@ -8,6 +8,9 @@ find_package(CLI11 REQUIRED)
 find_package(TBB REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(ZLIB REQUIRED)
+if(AUTOTUNE_UNITY)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)  # cmake/unity.py
+endif()
 
 # Debian's libsoci-dev comes without a CMake package.
 find_path(AUTOTUNE_SOCI_INCLUDE_DIR soci/soci.h REQUIRED)

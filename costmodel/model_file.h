@@ -44,12 +44,15 @@ struct ModelFile {
 absl::Status SaveModel(const ModelFile& model, const std::string& directory);
 
 // NotFound if there is no model.json; InvalidArgument, naming file and member, for a damaged one,
-// for weights that do not belong to it and for another version of the format. FailedPrecondition if
+// for weights that do not belong to it, for a network of other inputs than the schema's and for
+// another version of the format. FailedPrecondition if
 // it was trained on features that this version of autotune does not compute (an "autotune" schema
 // that is not TileFeatureSchema()).
 absl::StatusOr<ModelFile> LoadModel(const std::string& directory);
 
-// The network of a model with its parameters. Loads the module of learned models.
+// The network of a model with its parameters. Loads the module of learned models. InvalidArgument
+// if the weights are of a network of other options or not all numbers; Unavailable without the
+// module.
 absl::StatusOr<std::unique_ptr<Network>> RestoreNetwork(const ModelFile& model);
 
 // The folder of the weights that come with autotune for a task: the environment variable

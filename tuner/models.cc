@@ -32,13 +32,17 @@ absl::StatusOr<std::shared_ptr<CostModel>> CreateLearnedModel(const std::string&
 
 }  // namespace
 
+bool IsModelFolder(const std::string& name) {
+  std::error_code error;
+  return name != "none" && name != "analytical" && name != "learned" &&
+         std::filesystem::is_directory(name, error);
+}
+
 absl::StatusOr<std::shared_ptr<CostModel>> CreateModel(const std::string& name,
                                                        const std::string& device,
                                                        TimeSource source) {
   if (name == "none") return std::shared_ptr<CostModel>();
-  std::error_code error;
-  const bool is_folder = std::filesystem::is_directory(name, error);
-  if (name != "analytical" && name != "learned" && !is_folder) {
+  if (name != "analytical" && name != "learned" && !IsModelFolder(name)) {
     return WithExitCode(kExitWrongUse,
                         absl::InvalidArgumentError(absl::StrCat(
                             "--model takes learned, analytical, none or the folder of a trained "

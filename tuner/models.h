@@ -24,6 +24,9 @@ absl::StatusOr<std::shared_ptr<CostModel>> CreateModel(const std::string& name,
                                                        const std::string& device,
                                                        TimeSource source = TimeSource::kHardware);
 
+// Whether such a name is the folder of a trained model, which a model's own name never is.
+bool IsModelFolder(const std::string& name);
+
 // How uncertain a model is of each configuration of a kernel, in log-seconds: by how much the
 // members of an ensemble disagree. Null for a model that does not know (the analytical one, or
 // null). Model and kernel must outlive the function, which is as thread-safe as the model.

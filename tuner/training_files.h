@@ -11,9 +11,9 @@
 namespace autotune {
 
 // Files as they are, and of each folder all files that end in .rec, in the order of their names; of
-// one without any all that end in .npz, those of its folders too. A file that is
-// named twice, whatever its path, comes once. Errors carry their exit code:
-// NotFound for a path that is not there and for a folder without one.
+// one without any all that end in .npz, those of its folders too. A file that is named twice,
+// whatever its path, comes once. Errors carry their exit code: NotFound for a path that is not
+// there and for a folder without one.
 absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::string> paths);
 
 // Of each folder the programs NAME.hlo with recordings of their fusions; none is no error, a folder

@@ -12,6 +12,7 @@
 #include "hardware/record_store_session.h"
 #include "nlohmann/json.hpp"
 #include "search/builtin.h"
+#include "tuner/models.h"
 #include "tuner/number_options.h"
 #include "tuner/printable.h"
 
@@ -255,12 +256,7 @@ void MakePathsAbsolute(TuneOptions& options) {
   options.program = absolute(options.program);
   for (std::string& program : options.more_programs) program = absolute(program);
   for (std::string& recording : options.recordings) recording = absolute(recording);
-  std::error_code error;
-  const bool named =  // rather than a folder
-      options.model == "none" || options.model == "analytical" || options.model == "learned";
-  if (!named && std::filesystem::is_directory(options.model, error)) {
-    options.model = absolute(options.model);
-  }
+  if (IsModelFolder(options.model)) options.model = absolute(options.model);
   constexpr absl::string_view kSqlite = "sqlite:";
   if (absl::StartsWith(options.store, kSqlite)) {
     options.store = absl::StrCat(kSqlite, absolute(options.store.substr(kSqlite.size())));
