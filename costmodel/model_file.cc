@@ -147,6 +147,10 @@ absl::Status CheckInputs(const ModelFile& model, const std::string& path) {
       absl::StrCat(path, ": the inputs of \"network\" are not as many as \"schema\" names"));
 }
 
+std::string ChecksumOf(absl::string_view weights) {
+  return HexOf(Fingerprinter().AddText(weights).Get());
+}
+
 // Bytes that the largest parameters of a network take at least.
 double LeastBytes(const NetworkOptions& options) {
   const int64_t layers = options.layer == GraphLayer::kNone ? 0 : options.layers;
@@ -167,19 +171,18 @@ absl::Status SaveModel(const ModelFile& model, const std::string& directory) {
     return absl::PermissionDeniedError(
         absl::StrCat("cannot make the folder ", directory, ": ", error.message()));
   }
-  const json description = {
-      {"format", ModelFile::kFormatVersion},
-      {"task", model.task},
-      {"schema", SchemaToJson(model.schema)},
-      {"network", ToJson(model.network)},
-      {"constants", ConstantsToJson(model.constants)},
-      {"hardware_share", model.hardware_share},
-      {"programs", SplitToJson(model.split)},
-      {"data_fingerprint", model.data_fingerprint},
-      {"data", model.data},
-      {"metrics", model.metrics},
-      {"training", model.training},
-      {"weights_checksum", HexOf(Fingerprinter().AddText(model.weights).Get())}};
+  const json description = {{"format", ModelFile::kFormatVersion},
+                            {"task", model.task},
+                            {"schema", SchemaToJson(model.schema)},
+                            {"network", ToJson(model.network)},
+                            {"constants", ConstantsToJson(model.constants)},
+                            {"hardware_share", model.hardware_share},
+                            {"programs", SplitToJson(model.split)},
+                            {"data_fingerprint", model.data_fingerprint},
+                            {"data", model.data},
+                            {"metrics", model.metrics},
+                            {"training", model.training},
+                            {"weights_checksum", ChecksumOf(model.weights)}};
   absl::Status status = WriteFileAtomically(absl::StrCat(directory, "/", kWeights), model.weights);
   if (!status.ok()) return status;
   return WriteFileAtomically(
@@ -222,11 +225,16 @@ absl::StatusOr<ModelFile> LoadModel(const std::string& directory) {
   absl::StatusOr<std::string> weights = ReadWholeFile(absl::StrCat(directory, "/", kWeights));
   if (!weights.ok()) return weights.status();
   model.weights = *std::move(weights);
-  if (checksum != HexOf(Fingerprinter().AddText(model.weights).Get())) {
+  if (checksum != ChecksumOf(model.weights)) {
     return absl::InvalidArgumentError(
         absl::StrCat(directory, "/", kWeights, " is damaged or does not belong to ", path));
   }
   return model;
+}
+
+std::string WeightsFingerprint(const std::string& directory) {
+  const absl::StatusOr<std::string> weights = ReadWholeFile(absl::StrCat(directory, "/", kWeights));
+  return weights.ok() ? ChecksumOf(*weights) : "";
 }
 
 absl::StatusOr<std::unique_ptr<Network>> RestoreNetwork(const ModelFile& model) {

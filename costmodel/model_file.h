@@ -50,6 +50,10 @@ absl::Status SaveModel(const ModelFile& model, const std::string& directory);
 // that is not TileFeatureSchema()).
 absl::StatusOr<ModelFile> LoadModel(const std::string& directory);
 
+// Tells the weights in a folder from those of another training: 16 hexadecimal digits, or "" if
+// they cannot be read.
+std::string WeightsFingerprint(const std::string& directory);
+
 // The network of a model with its parameters. Loads the module of learned models. InvalidArgument
 // if the weights are of a network of other options or not all numbers; Unavailable without the
 // module.

@@ -12,6 +12,9 @@ namespace autotune {
 namespace {
 
 constexpr int64_t kElementsAtATime = int64_t{1} << 17;
+// Of what is read as a whole, at most: ten times the features of TpuGraphs' largest program. The
+// rows of configurations are streamed and have no limit.
+constexpr int64_t kMostElements = int64_t{1} << 26;
 
 }  // namespace
 
@@ -20,9 +23,14 @@ absl::Status NpzArrays::Error(const std::string& array, const std::string& what)
 }
 
 absl::StatusOr<NpyArray> NpzArrays::Array(const std::string& name, size_t axes) const {
+  const absl::StatusOr<NpyHeader> header = npz_.ReadHeader(name);
+  if (!header.ok()) return absl::InvalidArgumentError(header.status().message());
+  if (header->shape.size() != axes) return Error(name, absl::StrCat("must have ", axes, " axes"));
+  if (header->ElementCount() > kMostElements) {
+    return Error(name, absl::StrCat("has more than ", kMostElements, " elements"));
+  }
   absl::StatusOr<NpyArray> array = npz_.Read(name);
   if (!array.ok()) return absl::InvalidArgumentError(array.status().message());
-  if (array->shape.size() != axes) return Error(name, absl::StrCat("must have ", axes, " axes"));
   return array;
 }
 

@@ -1,5 +1,6 @@
 #include "costmodel/npz_data.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -55,7 +56,10 @@ absl::StatusOr<RecordedData> ReadNpzData(absl::Span<const std::string> files,
     const auto named = split.find(program);
     const Side side =
         SideOfFolder(file).value_or(named == split.end() ? Side::kTraining : named->second);
-    data.split.try_emplace(program, side);
+    // Of a program on several sides the first counts, so that no model is judged by what it has
+    // seen.
+    const auto entry = data.split.try_emplace(program, side).first;
+    entry->second = std::min(entry->second, side);
     ExampleStore* store = stores.at(side);
     if (store == nullptr) continue;
     absl::StatusOr<KernelExample> example =

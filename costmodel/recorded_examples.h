@@ -32,7 +32,7 @@ absl::StatusOr<std::optional<KernelExample>> MakeExample(const RecordedKernel& r
                                                          const std::string& device,
                                                          const AnalyticalConstants& constants);
 
-// Which side of a split a program is on.
+// Which side of a split a program is on, the one that a network sees most of first.
 enum class Side { kTraining, kValidation, kTest };
 // "training" and so on.
 absl::string_view SideName(Side side);

@@ -18,6 +18,7 @@
 #include "costmodel/network_module.h"
 #include "costmodel/parallel.h"
 #include "hardware/atomic_file.h"
+#include "hlo/fingerprint.h"
 
 namespace autotune {
 namespace {
@@ -251,8 +252,9 @@ class Training {
     for (const EpochReport& report : epochs_) header["epochs"].push_back(ToJson(report));
     const std::string network = network_->Save(/*with_optimizer=*/true);
     header["network_bytes"] = network.size();
-    return WriteFileAtomically(options_.checkpoint,
-                               absl::StrCat(header.dump(), "\n", network, best_));
+    const std::string networks = absl::StrCat(network, best_);
+    header["checksum"] = Fingerprinter().AddText(networks).Get();
+    return WriteFileAtomically(options_.checkpoint, absl::StrCat(header.dump(), "\n", networks));
   }
 
   absl::Status LoadState() {
@@ -265,8 +267,8 @@ class Training {
     const nlohmann::json header =
         nlohmann::json::parse(bytes->substr(0, end), nullptr, /*allow_exceptions=*/false);
     if (end == std::string::npos || !header.is_object() || !header.contains("identity") ||
-        !header.contains("epochs") || !header.contains("network_bytes") ||
-        !header["network_bytes"].is_number_unsigned()) {
+        !header.contains("epochs") || !header.contains("checksum") ||
+        !header.contains("network_bytes") || !header["network_bytes"].is_number_unsigned()) {
       return absl::InvalidArgumentError(absl::StrCat(options_.checkpoint, " is no checkpoint"));
     }
     if (header["identity"] != Identity()) {
@@ -280,13 +282,15 @@ class Training {
       if (!report.ok()) return report.status();
       epochs_.push_back(*report);
     }
+    const std::string networks = bytes->substr(end + 1);
     const size_t size = header["network_bytes"].get<size_t>();
-    if (size > bytes->size() - end - 1) {
-      return absl::InvalidArgumentError(absl::StrCat(options_.checkpoint, " is cut off"));
+    if (size > networks.size() || header["checksum"] != Fingerprinter().AddText(networks).Get()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options_.checkpoint, " is damaged: remove it to train from the beginning"));
     }
-    best_ = bytes->substr(end + 1 + size);
+    best_ = networks.substr(size);
     std::string error;
-    if (network_->Load(bytes->substr(end + 1, size), &error)) return absl::OkStatus();
+    if (network_->Load(networks.substr(0, size), &error)) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(options_.checkpoint, ": ", error));
   }
 

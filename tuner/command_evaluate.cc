@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,11 +98,10 @@ absl::StatusOr<RecordedData> ReadJudged(const std::vector<std::string>& files,
   return ReadNpzData(files, model.schema, read.split, kMaxNpzConfigs, store, store, store);
 }
 
-// What is wrong with a model; a missing module of learned models is not its fault.
+// What is wrong with a model.
 absl::Status StatusOfModel(const std::string& directory, const absl::Status& status) {
-  if (absl::IsUnavailable(status)) return status;
-  return WithExitCode(kExitBadInput,
-                      absl::InvalidArgumentError(absl::StrCat(directory, ": ", status.message())));
+  return WithInputExitCode(
+      absl::Status(status.code(), absl::StrCat(directory, ": ", status.message())));
 }
 
 // A model whose files are whole can still have been damaged where no checksum tells.
@@ -127,7 +127,7 @@ absl::StatusOr<Evaluation> Evaluate(const std::string& directory, const ModelFil
       ExampleStore::Create((*scratch)->work(), int64_t{256} << 20);
   if (!store.ok()) return WithExitCode(kExitBroken, store.status());
   absl::StatusOr<RecordedData> data = ReadJudged(files, read, model, store->get());
-  if (!data.ok()) return WithExitCode(kExitBadInput, data.status());
+  if (!data.ok()) return WithInputExitCode(data.status());
   absl::StatusOr<std::unique_ptr<Network>> network = RestoreNetwork(model);
   if (!network.ok()) return StatusOfModel(directory, network.status());
   Evaluation evaluation;
@@ -144,13 +144,27 @@ absl::StatusOr<Evaluation> Evaluate(const std::string& directory, const ModelFil
   return evaluation;
 }
 
+// Devices of the kernels that a model was not trained for.
+std::vector<std::string> WarningsOf(const Evaluation& evaluation, const ModelFile& model) {
+  std::set<std::string> unknown;
+  for (const ScoredKernel& kernel : evaluation.learned) {
+    const std::string& device = kernel.info.device;
+    if (!model.constants.empty() && !model.constants.contains(device)) unknown.insert(device);
+  }
+  std::vector<std::string> warnings;
+  for (const std::string& device : unknown) {
+    warnings.push_back(absl::StrCat(evaluation.name, " was not trained on recordings of ", device));
+  }
+  return warnings;
+}
+
 absl::StatusOr<EvaluationReport> EvaluateAll(const EvaluateOptions& options) {
   absl::StatusOr<std::vector<std::string>> files = ExpandDataFiles(options.data);
   if (!files.ok()) return files.status();
   std::vector<ModelFile> models;
   for (const std::string& directory : options.models) {
     absl::StatusOr<ModelFile> model = LoadModel(directory);
-    if (!model.ok()) return WithExitCode(kExitBadInput, model.status());
+    if (!model.ok()) return WithInputExitCode(model.status());
     if (model->task == "fusion") {
       return StatusOfModel(
           directory, absl::InvalidArgumentError("a model of the fusion task; add --task fusion"));
@@ -170,6 +184,9 @@ absl::StatusOr<EvaluationReport> EvaluateAll(const EvaluateOptions& options) {
     absl::StatusOr<Evaluation> evaluation =
         Evaluate(options.models[i], models[i], *files, static_cast<int>(options.jobs));
     if (!evaluation.ok()) return evaluation.status();
+    for (std::string& warning : WarningsOf(*evaluation, models[i])) {
+      report.warnings.push_back(std::move(warning));
+    }
     report.models.push_back(*std::move(evaluation));
   }
   return report;
@@ -281,7 +298,7 @@ absl::StatusOr<std::vector<FusionProgramQuality>> EvaluateFusion(const EvaluateO
                                (*scratch)->work());
   }
   absl::StatusOr<ModelFile> model = LoadModel(options.models.front());
-  if (!model.ok()) return WithExitCode(kExitBadInput, model.status());
+  if (!model.ok()) return WithInputExitCode(model.status());
   const std::string& directory = options.models.front();
   if (!(model->schema == FusionFeatureSchema())) {
     return StatusOfModel(directory, absl::InvalidArgumentError("no model of the fusion task"));
@@ -295,7 +312,7 @@ absl::StatusOr<std::vector<FusionProgramQuality>> EvaluateFusion(const EvaluateO
     if (seen && !options.all) continue;
     absl::StatusOr<std::vector<FusionProgramQuality>> rows =
         AssessFusionModels(pair, network->get());
-    if (!rows.ok()) return WithExitCode(kExitBadInput, rows.status());
+    if (!rows.ok()) return WithInputExitCode(rows.status());
     qualities.insert(qualities.end(), rows->begin(), rows->end());
   }
   return qualities;
@@ -344,6 +361,9 @@ int RunEvaluate(const EvaluateOptions& options, CommandContext& context) {
   }
   const absl::StatusOr<EvaluationReport> report = EvaluateAll(options);
   if (!report.ok()) return context.Fail(report.status());
+  for (const std::string& warning : report->warnings) {
+    context.err << "warning: " << PrintableLine(warning) << "\n";
+  }
   if (!options.html.empty()) {
     absl::Status written = WriteFileAtomically(options.html, RenderHtml(*report));
     if (!written.ok()) return context.Fail(WithExitCode(kExitBroken, written));
@@ -352,7 +372,8 @@ int RunEvaluate(const EvaluateOptions& options, CommandContext& context) {
     PrintText(options, report->models, context.out);
     return kExitDone;
   }
-  nlohmann::json document = {{"evaluations", nlohmann::json::array()}};
+  nlohmann::json document = {{"warnings", report->warnings},
+                             {"evaluations", nlohmann::json::array()}};
   for (const Evaluation& evaluation : report->models) {
     document["evaluations"].push_back(EvaluationToJson(options, evaluation));
   }

@@ -19,6 +19,13 @@ absl::Status WithExitCode(ExitCode code, const absl::Status& status) {
   return marked;
 }
 
+absl::Status WithInputExitCode(const absl::Status& status) {
+  if (status.GetPayload(kPayload)) return status;
+  const bool broken =
+      absl::IsUnavailable(status) || absl::IsResourceExhausted(status) || absl::IsInternal(status);
+  return WithExitCode(broken ? kExitBroken : kExitBadInput, status);
+}
+
 ExitCode ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return kExitDone;
   const auto payload = status.GetPayload(kPayload);

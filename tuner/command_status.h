@@ -10,6 +10,11 @@ namespace autotune {
 // OK.
 absl::Status WithExitCode(ExitCode code, const absl::Status& status);
 
+// The same status for a failure over what the user gave: kExitBroken where it was the machine that
+// failed (a library that is missing, a full disk), else kExitBadInput. A code that was given before
+// stays.
+absl::Status WithInputExitCode(const absl::Status& status);
+
 // The code given by WithExitCode; kExitBroken for any other failure, kExitDone for OK.
 ExitCode ExitCodeOf(const absl::Status& status);
 

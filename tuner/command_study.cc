@@ -1,5 +1,6 @@
 #include "tuner/command_study.h"
 
+#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <utility>
@@ -8,11 +9,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "costmodel/network_json.h"
 #include "hardware/atomic_file.h"
 #include "hardware/scratch_folder.h"
 #include "tuner/command_status.h"
 #include "tuner/number_options.h"
+#include "tuner/output_files.h"
 #include "tuner/printable.h"
 #include "tuner/study_tables.h"
 #include "tuner/training_files.h"
@@ -20,19 +21,8 @@
 namespace autotune {
 namespace {
 
-absl::StatusOr<nlohmann::json> ReadJson(const std::string& path) {
-  absl::StatusOr<std::string> text = ReadWholeFile(path);
-  if (!text.ok()) return WithExitCode(kExitBadInput, text.status());
-  nlohmann::json json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) {
-    return WithExitCode(kExitBadInput,
-                        absl::InvalidArgumentError(absl::StrCat(path, " is no JSON")));
-  }
-  return json;
-}
-
 absl::Status ReadFamilies(const std::string& path, ProgramFamilies* families) {
-  absl::StatusOr<nlohmann::json> json = ReadJson(path);
+  absl::StatusOr<nlohmann::json> json = ReadJsonFile(path);
   if (!json.ok()) return json.status();
   families->clear();
   try {
@@ -52,14 +42,8 @@ absl::StatusOr<StudyOptions> Prepare(const StudyCommandOptions& options,
   if (!files.ok()) return files.status();
   study.files = *std::move(files);
   study.trainer.network.members = 3;
-  if (!options.config.empty()) {
-    absl::StatusOr<nlohmann::json> json = ReadJson(options.config);
-    if (!json.ok()) return json.status();
-    absl::Status status = UpdateFromJson(*json, &study.trainer);
-    if (!status.ok()) {
-      return WithExitCode(kExitBadInput, absl::InvalidArgumentError(
-                                             absl::StrCat(options.config, ": ", status.message())));
-    }
+  if (absl::Status status = ReadTrainerConfig(options.config, &study.trainer); !status.ok()) {
+    return status;
   }
   if (!options.families.empty()) {
     absl::Status status = ReadFamilies(options.families, &study.families);
@@ -71,6 +55,17 @@ absl::StatusOr<StudyOptions> Prepare(const StudyCommandOptions& options,
   study.export_to = options.export_to;
   study.curve_configs = options.curve_configs;
   return study;
+}
+
+// What would be found out only after hours of training.
+absl::Status MakeOutputs(const StudyCommandOptions& options) {
+  absl::Status status;
+  if (!options.out.empty()) {
+    const std::string folder = std::filesystem::path(options.out).parent_path().string();
+    status = MakeOutputDirectory(folder.empty() ? "." : folder);
+  }
+  if (!options.export_to.empty()) status.Update(MakeOutputDirectory(options.export_to));
+  return status;
 }
 
 }  // namespace
@@ -106,6 +101,7 @@ int RunStudies(const StudyCommandOptions& options, const std::vector<std::string
                int64_t jobs, int64_t bootstrap, bool json, CommandContext& context) {
   absl::StatusOr<StudyOptions> study = Prepare(options, data);
   if (!study.ok()) return context.Fail(study.status());
+  if (absl::Status status = MakeOutputs(options); !status.ok()) return context.Fail(status);
   const absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch = ScratchFolder::Create("evaluate");
   if (!scratch.ok()) return context.Fail(WithExitCode(kExitBroken, scratch.status()));
   study->scratch = (*scratch)->work();
@@ -128,7 +124,7 @@ int RunStudies(const StudyCommandOptions& options, const std::vector<std::string
     study->kind = kind;
     absl::StatusOr<nlohmann::json> result = RunModelStudy(*study);
     if (!result.ok()) {  // the studies before it took hours and are kept
-      failed = result.status();
+      failed = WithInputExitCode(result.status());
       break;
     }
     absl::StrAppend(&markdown, markdown.empty() ? "" : "\n", "**",

@@ -31,7 +31,9 @@
 #include "tuner/commands.h"
 #include "tuner/interrupt.h"
 #include "tuner/number_options.h"
+#include "tuner/output_files.h"
 #include "tuner/printable.h"
+#include "tuner/run_lock.h"
 #include "tuner/text_table.h"
 #include "tuner/training_files.h"
 
@@ -49,7 +51,8 @@ Examples:
 Data sets are split by program: the programs in --test, or --test-share of them, are never trained
 on. Goes on where an interrupted call with the same options stopped. --config takes hyper-parameters
 as JSON, all of them optional: {"epochs": 60, "network": {"hidden": 64, "members": 3, ...}, "step":
-{"loss": "logistic", ...}}; DIR/training.json shows all of them with the curves of the training.)";
+{"loss": "logistic", ...}}. DIR/training.json shows all of them with the curves of the training, and
+can be given as --config itself.)";
 
 struct TrainOptions {
   std::vector<std::string> data;
@@ -61,6 +64,7 @@ struct TrainOptions {
   double validation_share = 0.15;
   double training_share = 1;
   uint64_t seed = 1;
+  bool seed_given = false;
   int64_t jobs = 2;
   int64_t memory_mb = 1024;
   int64_t max_configs = 2000;
@@ -73,23 +77,9 @@ struct Setup {
   TrainerOptions trainer;
   const FeatureSchema* schema = &TileFeatureSchema();
   RecordedData data;
+  RunLock lock;
   std::unique_ptr<ExampleStore> training, validation, test;
 };
-
-absl::Status ReadConfig(const std::string& path, TrainerOptions* options) {
-  if (path.empty()) return absl::OkStatus();
-  absl::StatusOr<std::string> text = ReadWholeFile(path);
-  if (!text.ok()) return WithExitCode(kExitBadInput, text.status());
-  const nlohmann::json json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) {
-    return WithExitCode(kExitBadInput,
-                        absl::InvalidArgumentError(absl::StrCat(path, " is no JSON")));
-  }
-  absl::Status status = UpdateFromJson(json, options);
-  if (status.ok()) return status;
-  return WithExitCode(kExitBadInput,
-                      absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message())));
-}
 
 // Of recordings, or of .npz files with the features that these bring.
 absl::StatusOr<RecordedData> ReadExamples(const TrainOptions& options,
@@ -167,7 +157,7 @@ absl::Status ReadData(const TrainOptions& options, Setup* setup) {
   if (absl::Status status = CheckTestPrograms(options.test, programs); !status.ok()) return status;
   const ProgramSplit split =
       SplitPrograms(programs, {options.test.begin(), options.test.end()}, options.validation_share,
-                    options.test_share, options.seed);
+                    options.test_share, setup->trainer.network.seed);
   const int64_t bytes = options.memory_mb << 20;
   for (auto* store : {&setup->training, &setup->validation, &setup->test}) {
     const bool large = store == &setup->training;
@@ -177,7 +167,7 @@ absl::Status ReadData(const TrainOptions& options, Setup* setup) {
     *store = *std::move(created);
   }
   absl::StatusOr<RecordedData> data = ReadExamples(options, *files, split, setup);
-  if (!data.ok()) return WithExitCode(kExitBadInput, data.status());
+  if (!data.ok()) return WithInputExitCode(data.status());
   setup->data = *std::move(data);
   return absl::OkStatus();
 }
@@ -188,13 +178,11 @@ absl::StatusOr<Setup> Prepare(const TrainOptions& options) {
                         absl::InvalidArgumentError(absl::StrCat(
                             "--task takes tile, fusion or layout; got \"", options.task, "\"")));
   }
-  std::error_code error;
-  std::filesystem::create_directories(options.out, error);
-  if (error) {
-    return WithExitCode(kExitBroken, absl::UnavailableError(absl::StrCat(
-                                         "cannot make ", options.out, ": ", error.message())));
-  }
+  if (absl::Status status = MakeOutputDirectory(options.out); !status.ok()) return status;
+  absl::StatusOr<RunLock> lock = RunLock::Acquire(options.out);
+  if (!lock.ok()) return lock.status();
   Setup setup;
+  setup.lock = *std::move(lock);
   TrainerOptions& trainer = setup.trainer;
   trainer.network.members = 3;
   if (options.task == "fusion") {
@@ -203,7 +191,10 @@ absl::StatusOr<Setup> Prepare(const TrainOptions& options) {
   }
   if (options.task == "layout") trainer = LayoutTrainerOptions();
   trainer.network.seed = options.seed;
-  if (absl::Status status = ReadConfig(options.config, &trainer); !status.ok()) return status;
+  if (absl::Status status = ReadTrainerConfig(options.config, &trainer); !status.ok()) {
+    return status;
+  }
+  if (options.seed_given) trainer.network.seed = options.seed;
   if (absl::Status status = ReadData(options, &setup); !status.ok()) return status;
   trainer.network.opcodes = setup.schema->opcodes;
   trainer.jobs = static_cast<int>(options.jobs);
@@ -249,7 +240,6 @@ absl::Status Finish(const TrainOptions& options, const Setup& setup, const Train
   model.data_fingerprint = absl::StrCat(absl::Hex(setup.data.fingerprint, absl::kZeroPad16));
   model.data = DataToJson(setup);
   model.training = ToJson(setup.trainer);
-  model.training["best_epoch"] = result.best_epoch;
   model.weights = result.network->Save(/*with_optimizer=*/false);
   model.metrics = nlohmann::json::object();
   for (const auto& [name, store] :
@@ -268,17 +258,27 @@ absl::Status Finish(const TrainOptions& options, const Setup& setup, const Train
   }
   nlohmann::json curves = nlohmann::json::array();
   for (const EpochReport& report : result.epochs) curves.push_back(ToJson(report));
-  const nlohmann::json report = {{"options", model.training},
-                                 {"data", model.data},
-                                 {"metrics", model.metrics},
-                                 {"seconds", seconds},
-                                 {"epochs", curves}};
+  const nlohmann::json report = {{"options", model.training}, {"data", model.data},
+                                 {"metrics", model.metrics},  {"best_epoch", result.best_epoch},
+                                 {"seconds", seconds},        {"epochs", curves}};
   if (absl::Status status = SaveModel(model, options.out); !status.ok()) return status;
   context.out << PrintableLine(options.out) << ": " << FormatCount(result.network->ParameterCount())
               << " parameters, " << FormatCount(static_cast<int64_t>(model.weights.size()))
               << " bytes\n";
   return WriteFileAtomically(absl::StrCat(options.out, "/training.json"),
                              DumpJson(report, 1) + "\n");
+}
+
+std::string ProgressLine(const EpochReport& report, int64_t epochs) {
+  std::string line =
+      absl::StrFormat("epoch %3d of %d  loss %.4f", report.epoch, epochs, report.loss);
+  const RankingQuality& validation = report.validation;
+  if (validation.kernels > 0) {
+    absl::StrAppendFormat(&line, "  validation: tau %.3f  APE %.2f %%  MAPE %.1f %%%s",
+                          validation.kendall_tau, validation.tile_size_ape, validation.mape,
+                          report.best ? "  *" : "");
+  }
+  return line + "\n";
 }
 
 int RunTrain(const TrainOptions& options, CommandContext& context) {
@@ -293,17 +293,11 @@ int RunTrain(const TrainOptions& options, CommandContext& context) {
   absl::StatusOr<TrainingResult> result = TrainNetwork(
       *setup->training, *setup->validation, setup->trainer, [&](const EpochReport& report) {
         if (!options.quiet) {
-          context.err << absl::StrFormat(
-                             "epoch %3d of %d  loss %.4f  validation: tau %.3f  APE %.2f %%  MAPE "
-                             "%.1f %%%s\n",
-                             report.epoch, setup->trainer.epochs, report.loss,
-                             report.validation.kendall_tau, report.validation.tile_size_ape,
-                             report.validation.mape, report.best ? "  *" : "")
-                      << std::flush;
+          context.err << ProgressLine(report, setup->trainer.epochs) << std::flush;
         }
         return !InterruptRequested();
       });
-  if (!result.ok()) return context.Fail(result.status());
+  if (!result.ok()) return context.Fail(WithInputExitCode(result.status()));
   if (result->interrupted) {
     context.err << "interrupted; the same command goes on where this one stopped\n";
     return kExitInterrupted;
@@ -342,8 +336,9 @@ void AddTrainCommand(CLI::App& app, CommandContext& context) {
   AddNumber(*command, "--training-share", options->training_share, kShareRange,
             "Train on this share of the kernels only, for learning curves")
       ->capture_default_str();
-  AddNumber(*command, "--seed", options->seed, kSeedRange, "Of the split and of the network")
-      ->capture_default_str();
+  CLI::Option* seed = AddNumber(*command, "--seed", options->seed, kSeedRange,
+                                "Of the split and of the network; goes before that of --config")
+                          ->capture_default_str();
   AddNumber(*command, "--jobs", options->jobs, {1, 256}, "Threads")->capture_default_str();
   AddNumber(*command, "--memory-mb", options->memory_mb, {1, 1 << 20},
             "Memory for examples; the rest is on disk")
@@ -353,7 +348,10 @@ void AddTrainCommand(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   command->add_flag("--quiet", options->quiet, "No progress");
   command->footer(kExamples);
-  command->callback([options, &context] { context.exit_code = RunTrain(*options, context); });
+  command->callback([options, seed, &context] {
+    options->seed_given = seed->count() > 0;
+    context.exit_code = RunTrain(*options, context);
+  });
 }
 
 }  // namespace autotune

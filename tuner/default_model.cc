@@ -20,7 +20,7 @@ absl::Status CheckLearned(const std::string& device) {
   absl::StatusOr<std::string> shipped = FindShippedModel("tile");
   if (!shipped.ok()) return shipped.status();
   absl::StatusOr<ModelFile> file = LoadModel(*shipped);
-  if (!file.ok()) return file.status();
+  if (!file.ok()) return absl::DataLossError(file.status().message());
   if (!file->constants.contains(device)) {
     std::vector<std::string> known;
     for (const auto& [name, constants] : file->constants) known.push_back(name);
@@ -38,15 +38,16 @@ absl::StatusOr<DefaultModel> CreateDefaultModel(const std::string& device, TimeS
   absl::Status status = CheckLearned(device);
   if (status.ok()) {
     absl::StatusOr<std::shared_ptr<CostModel>> learned = CreateModel("learned", device, source);
-    if (learned.ok()) return DefaultModel{"learned", *std::move(learned), ""};
+    if (learned.ok()) return DefaultModel{"learned", *std::move(learned)};
     status = learned.status();
   }
   absl::StatusOr<std::shared_ptr<CostModel>> analytical = CreateModel("analytical", device, source);
   if (!analytical.ok()) return analytical.status();
   return DefaultModel{
       "analytical", *std::move(analytical),
-      absl::StrCat("note: the analytical model ranks, not the learned one: ",
-                   std::string(status.message()), " (--model analytical asks for no other)")};
+      absl::StrCat("the analytical model ranks, not the learned one: ",
+                   std::string(status.message()), " (--model analytical asks for no other)"),
+      !absl::IsNotFound(status) && !absl::IsUnavailable(status)};
 }
 
 bool AnythingToRank(absl::Span<const Kernel> kernels,

@@ -19,7 +19,8 @@ namespace autotune {
 struct DefaultModel {
   std::string name;  // as `--model` takes it
   std::shared_ptr<CostModel> model;
-  std::string note;  // why it is not the learned one and how to get that; empty where it is
+  std::string note;     // why it is not the learned one and how to get that; empty where it is
+  bool broken = false;  // the learned one should be there and does not work
 };
 
 // "learned" where the module of learned models can be loaded and the weights that come with

@@ -15,13 +15,10 @@ absl::StatusOr<FusionPrior> CreateFusionPrior(const std::string& model, const Fu
       model == "learned" ? FindShippedModel("fusion") : absl::StatusOr<std::string>(model);
   if (!folder.ok()) return WithExitCode(kExitBroken, folder.status());
   absl::StatusOr<ModelFile> file = LoadModel(*folder);
-  if (!file.ok()) return WithExitCode(kExitBadInput, file.status());
+  if (!file.ok()) return WithInputExitCode(file.status());
   absl::StatusOr<std::unique_ptr<FusionTimeModel>> created =
       FusionTimeModel::Create(*file, graph, device);
-  if (!created.ok()) {
-    const bool absent = absl::IsUnavailable(created.status());
-    return WithExitCode(absent ? kExitBroken : kExitBadInput, created.status());
-  }
+  if (!created.ok()) return WithInputExitCode(created.status());
   const std::shared_ptr<const FusionTimeModel> times = *std::move(created);
   return FusionPrior([times](const FusionGroup& group) { return times->Seconds(group); });
 }

@@ -214,6 +214,7 @@ std::string RenderHtml(const EvaluationReport& report) {
       "Evaluation of cost models",
       absl::StrCat(Devices(report), " · ", FormatCount(static_cast<int64_t>(report.files.size())),
                    report.files.size() == 1 ? " recording" : " recordings"));
+  page.Notes(report.warnings);
   AddAccuracy(all, page);
   AddPredictions(report, page);
   AddPrograms(report, page);

@@ -21,7 +21,8 @@ struct EvaluatedModel {
 struct EvaluationReport {
   std::vector<EvaluatedModel> models;
   std::vector<std::string> files;  // of the recordings
-  int bootstrap = 1000;            // samples for the intervals; 0 for none
+  std::vector<std::string> warnings;
+  int bootstrap = 1000;  // samples for the intervals; 0 for none
 };
 
 // The report as one self-contained HTML page: accuracy of each model with its intervals, predicted

@@ -21,16 +21,18 @@ absl::StatusOr<std::shared_ptr<CostModel>> CreateLearnedModel(const std::string&
                                                               const DeviceSpec& device,
                                                               TimeSource source) {
   absl::StatusOr<ModelFile> file = LoadModel(directory);
-  if (!file.ok()) return WithExitCode(kExitBadInput, file.status());
+  if (!file.ok()) return WithInputExitCode(file.status());
   absl::StatusOr<std::unique_ptr<LearnedModel>> model = LearnedModel::Create(*file, device, source);
-  if (!model.ok()) {
-    const ExitCode code = absl::IsUnavailable(model.status()) ? kExitBroken : kExitBadInput;
-    return WithExitCode(code, model.status());
-  }
+  if (!model.ok()) return WithInputExitCode(model.status());
   return std::shared_ptr<CostModel>(*std::move(model));
 }
 
 }  // namespace
+
+std::string ModelFingerprint(const std::string& name) {
+  if (name == "learned") return WeightsFingerprint(FindShippedModel("tile").value_or(""));
+  return IsModelFolder(name) ? WeightsFingerprint(name) : "";
+}
 
 bool IsModelFolder(const std::string& name) {
   std::error_code error;

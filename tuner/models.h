@@ -27,6 +27,10 @@ absl::StatusOr<std::shared_ptr<CostModel>> CreateModel(const std::string& name,
 // Whether such a name is the folder of a trained model, which a model's own name never is.
 bool IsModelFolder(const std::string& name);
 
+// Tells a learned model from one that was trained anew under the same name; "" for models of other
+// names and where it cannot be read.
+std::string ModelFingerprint(const std::string& name);
+
 // How uncertain a model is of each configuration of a kernel, in log-seconds: by how much the
 // members of an ensemble disagree. Null for a model that does not know (the analytical one, or
 // null). Model and kernel must outlive the function, which is as thread-safe as the model.

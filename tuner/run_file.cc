@@ -24,6 +24,7 @@ absl::Status RunFile::Save(const std::string& out) const {
   const json document = {{"schema", kSchema},
                          {"run", run_id},
                          {"store", store},
+                         {"model", model},
                          {"options", json::parse(options_json)}};
   return WriteFileAtomically(PathIn(out), absl::StrCat(DumpJson(document), "\n"));
 }
@@ -46,6 +47,7 @@ absl::StatusOr<RunFile> RunFile::Load(const std::string& out) {
   RunFile run;
   run.run_id = document["run"].get<std::string>();
   run.store = document["store"].get<std::string>();
+  if (is_text("model")) run.model = document["model"].get<std::string>();
   run.options_json = DumpJson(document["options"], -1);
   return run;
 }

@@ -88,6 +88,8 @@ class TuningCommand {
   int Run();
 
  private:
+  // On standard error, and in the report.
+  void Warn(std::string warning);
   absl::Status LoadInputs();
   absl::Status LoadModels();
   absl::Status ChooseModel();
@@ -116,6 +118,7 @@ class TuningCommand {
   std::unique_ptr<RecordStore> store_;
   RunFile run_file_;
   RunHeadline headline_;
+  std::vector<std::string> warnings_;
   std::unique_ptr<ProgressObserver> progress_;
   std::unique_ptr<tbb::global_control> threads_;
   std::unique_ptr<Tuner> tuner_;
@@ -145,14 +148,17 @@ absl::Status TuningCommand::Prepare(const std::set<std::string>& given) {
   return absl::OkStatus();
 }
 
+void TuningCommand::Warn(std::string warning) {
+  progress_->OnMessage(absl::StrCat("warning: ", warning));
+  warnings_.push_back(std::move(warning));
+}
+
 absl::Status TuningCommand::LoadInputs() {
   absl::StatusOr<ProgramSet> programs = LoadPrograms(ProgramsOf(options_));
   if (!programs.ok()) return programs.status();
   program_ = std::move(programs->program);
   members_ = std::move(programs->members);
-  for (const std::string& warning : program_.warnings) {
-    progress_->OnMessage(absl::StrCat("warning: ", warning));
-  }
+  for (const std::string& warning : program_.warnings) Warn(warning);
   absl::StatusOr<ChosenBackend> backend = ChooseBackend(options_, program_);
   if (!backend.ok()) return backend.status();
   backend_ = *std::move(backend);
@@ -202,7 +208,11 @@ absl::Status TuningCommand::ChooseModel() {
   if (!chosen.ok()) return chosen.status();
   options_.model = chosen->name;
   model_ = chosen->name == "analytical" ? baseline_ : std::move(chosen->model);
-  if (!chosen->note.empty() && !options_.quiet) progress_->OnMessage(chosen->note);
+  if (chosen->broken) {
+    Warn(chosen->note);
+  } else if (!chosen->note.empty() && !options_.quiet) {
+    progress_->OnMessage(absl::StrCat("note: ", chosen->note));
+  }
   return absl::OkStatus();
 }
 
@@ -222,6 +232,11 @@ absl::Status TuningCommand::OpenRun(const std::optional<RunFile>& resumed) {
   absl::Status status = resumed ? LoadInterruptedRun(*resumed) : BeginRun();
   if (!status.ok()) return status;
   run_file_.run_id = task_.run.id;
+  run_file_.model = ModelFingerprint(options_.model);
+  if (resumed && !resumed->model.empty() && resumed->model != run_file_.model) {
+    Warn(absl::StrCat("the model \"", options_.model,
+                      "\" is another than the one that this run began with"));
+  }
   TuneOptions stored = options_;
   MakePathsAbsolute(stored);
   if (!resumed) run_file_.store = stored.store;
@@ -257,8 +272,8 @@ absl::Status TuningCommand::OpenStore(bool new_folder) {
 
 absl::Status TuningCommand::BeginRun() {
   if (const absl::StatusOr<RunFile> earlier = RunFile::Load(options_.out); earlier.ok()) {
-    progress_->OnMessage(absl::StrCat(
-        "warning: ", options_.out, " holds the run ", earlier->run_id,
+    Warn(absl::StrCat(
+        options_.out, " holds the run ", earlier->run_id,
         ": its reports are replaced, and it cannot be resumed any more",
         options_.store.empty() ? "; what it measured is reused and costs nothing" : ""));
   }
@@ -275,8 +290,8 @@ absl::Status TuningCommand::LoadInterruptedRun(const RunFile& resumed) {
   if (absl::IsNotFound(run.status())) {
     // It was killed after its file was written and before the store had it (tests/hardware/
     // run_kills.py finds that moment): nothing was measured.
-    progress_->OnMessage(absl::StrCat("warning: ", store_->url(), " does not hold the run ", run_id,
-                                      ": it starts from the beginning"));
+    Warn(absl::StrCat(store_->url(), " does not hold the run ", run_id,
+                      ": it starts from the beginning"));
     task_.run.id = run_id;
     task_.run.program = NameOfPrograms(ProgramsOf(options_));
     task_.run.options_json = resumed.options_json;
@@ -384,8 +399,7 @@ void TuningCommand::CompleteReport(TuningReport& report) {
   report.host = HostName();
   report.time.load = load_seconds_;
   report.wall_seconds = absl::ToDoubleSeconds(absl::Now() - start_);
-  report.warnings.insert(report.warnings.begin(), program_.warnings.begin(),
-                         program_.warnings.end());
+  report.warnings.insert(report.warnings.begin(), warnings_.begin(), warnings_.end());
   if (absl::StatusOr<DeviceSpec> device = FindDeviceSpec(report.device); device.ok()) {
     for (size_t i = 0; i < report.kernels.size(); ++i) {
       report.kernels[i].cost = CostOfKernel(task_.kernels[i], *device);

@@ -404,7 +404,8 @@ absl::StatusOr<nlohmann::json> RunModelStudy(const StudyOptions& options) {
 
 std::string StudyToMarkdown(const nlohmann::json& study) {
   std::string text =
-      "learned / analytical, medians over seeds; in brackets 95 % of bootstrap samples\n\n"
+      "learned / analytical: the median over seeds, in brackets where 95 % of bootstrap samples of "
+      "the kernels of all seeds lie\n\n"
       "| case | trained on kernels, configurations | judged kernels | tau | Tile-Size APE % | "
       "top-1 % | top-5 % | MAPE % |\n|---|---|---|---|---|---|---|---|\n";
   for (const nlohmann::json& row : study["rows"]) {

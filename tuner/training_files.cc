@@ -8,6 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "costmodel/network_json.h"
+#include "hardware/atomic_file.h"
 #include "tuner/command_status.h"
 
 namespace autotune {
@@ -47,6 +49,25 @@ class OnlyOnce {
 
 bool IsNpzFile(const std::string& path) { return fs::path(path).extension() == ".npz"; }
 
+absl::StatusOr<nlohmann::json> ReadJsonFile(const std::string& path) {
+  absl::StatusOr<std::string> text = ReadWholeFile(path);
+  if (!text.ok()) return WithExitCode(kExitBadInput, text.status());
+  nlohmann::json json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_discarded()) return json;
+  return WithExitCode(kExitBadInput, absl::InvalidArgumentError(absl::StrCat(path, " is no JSON")));
+}
+
+absl::Status ReadTrainerConfig(const std::string& path, TrainerOptions* options) {
+  if (path.empty()) return absl::OkStatus();
+  absl::StatusOr<nlohmann::json> json = ReadJsonFile(path);
+  if (!json.ok()) return json.status();
+  const bool report = json->is_object() && json->contains("options");  // a training.json
+  const absl::Status status = UpdateFromJson(report ? (*json)["options"] : *json, options);
+  if (status.ok()) return status;
+  return WithExitCode(kExitBadInput,
+                      absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message())));
+}
+
 absl::StatusOr<std::vector<FusionPair>> ExpandFusionFolders(absl::Span<const std::string> folders) {
   std::vector<FusionPair> pairs;
   OnlyOnce once;
@@ -76,6 +97,12 @@ absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::s
       continue;
     }
     std::vector<std::string> found = FilesIn<fs::directory_iterator>(path, ".rec");
+    if (!found.empty() && !FilesIn<fs::directory_iterator>(path, ".npz").empty()) {
+      return WithExitCode(
+          kExitBadInput,
+          absl::InvalidArgumentError(absl::StrCat(
+              path, " holds recordings (*.rec) and .npz files; name those of one kind")));
+    }
     if (found.empty()) found = FilesIn<fs::recursive_directory_iterator>(path, ".npz");
     if (found.empty()) {
       return WithExitCode(kExitBadInput, absl::NotFoundError(absl::StrCat(

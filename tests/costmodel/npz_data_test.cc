@@ -60,6 +60,16 @@ TEST_F(NpzDataTest, FoldersTellTheSideAndTheSplitTheRest) {
   EXPECT_NE(data->fingerprint, 0u);
 }
 
+TEST_F(NpzDataTest, AProgramOfSeveralSidesCountsAsSeen) {
+  files_.push_back(folder_ + "/test/alexnet.2.npz");
+  ASSERT_TRUE(WriteNpzExample(examples_[1], files_.back()).ok());
+  std::swap(files_.front(), files_.back());
+  const auto data = Read({});
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(data->split.at("alexnet"), Side::kTraining);
+  EXPECT_EQ(data->split.at("resnet"), Side::kTest);
+}
+
 TEST_F(NpzDataTest, AllFeaturesAndTheBaseComeBack) {
   ASSERT_TRUE(Read({}).ok());
   const auto read = training_->Read(0).value();

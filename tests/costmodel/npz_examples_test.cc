@@ -87,6 +87,9 @@ TEST_F(NpzExamplesTest, WrongArraysAreNamed) {
   SetUp();
   Put("config_runtime", NpyArray::OfInt64({5000}, std::vector<int64_t>(5000)));
   EXPECT_THAT(ErrorOf(), testing::HasSubstr("config_runtime is not positive at 0"));
+  // 64 MiB of zeros in 64 KiB: what expands that far is no program.
+  Put("node_opcode", NpyArray{NpyType::kUint8, {(1 << 26) + 1}, std::string((1 << 26) + 1, '\0')});
+  EXPECT_THAT(ErrorOf(), testing::HasSubstr("node_opcode has more than 67108864 elements"));
   SetUp();
   arrays_.erase(arrays_.begin());
   EXPECT_THAT(ErrorOf(), testing::HasSubstr("node_feat"));

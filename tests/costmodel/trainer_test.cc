@@ -98,6 +98,10 @@ TEST_F(TrainerTest, ADamagedCheckpointIsRefused) {
     std::ofstream(options_.checkpoint, std::ios::binary) << whole.substr(0, size);
     EXPECT_EQ(Train().status().code(), absl::StatusCode::kInvalidArgument) << size;
   }
+  std::string changed = whole;
+  changed[whole.size() / 2] ^= 1;
+  std::ofstream(options_.checkpoint, std::ios::binary) << changed;
+  EXPECT_THAT(std::string(Train().status().message()), testing::HasSubstr("is damaged"));
 }
 
 TEST_F(TrainerTest, StopsWhenValidationStopsImproving) {

@@ -3,6 +3,7 @@
 Usage: learned_test.py AUTOTUNE_BINARY SOURCE_DIR TORCH_MODULE [unittest options]
 """
 
+import fcntl
 import json
 import os
 import pathlib
@@ -125,6 +126,84 @@ class LearnedTest(unittest.TestCase):
     self.assertEqual(trained_on.returncode, 3)
     self.assertIn("--all", trained_on.stderr)
 
+  def test_a_report_of_training_is_a_config(self):
+    out = self.directory / "again"
+    first = self.train(self.directory / "seven", "--seed", 7)
+    self.assertEqual(first.returncode, 0, first.stderr)
+    again = run("train", "--data", *self.files, "--out", out, "--test", "int8_mixed_mlp", "--config",
+                self.directory / "seven" / "training.json")
+    self.assertEqual(again.returncode, 0, again.stderr)
+    self.assertEqual((out / "weights.bin").read_bytes(),
+                     (self.directory / "seven" / "weights.bin").read_bytes())
+    other = run("train", "--data", *self.files, "--out", out, "--test", "int8_mixed_mlp", "--config",
+                self.directory / "seven" / "training.json", "--seed", 1)
+    self.assertEqual(other.returncode, 0, other.stderr)
+    self.assertEqual((out / "weights.bin").read_bytes(), (self.model / "weights.bin").read_bytes())
+
+  def test_without_validation_no_figures_are_shown(self):
+    result = self.train(self.directory / "all_epochs", "--validation-share", 0)
+    self.assertEqual(result.returncode, 0, result.stderr)
+    self.assertIn("epoch   3 of 3", result.stderr)
+    self.assertNotIn("validation: tau", result.stderr)
+
+  def test_two_trainings_in_one_folder(self):
+    out = self.directory / "shared"
+    out.mkdir()
+    with open(out / "run.lock", "w") as lock:
+      fcntl.flock(lock, fcntl.LOCK_EX)
+      result = self.train(out)
+    self.assertEqual(result.returncode, 4)
+    self.assertIn("another autotune works in", result.stderr)
+
+  def test_a_device_that_the_model_does_not_know(self):
+    v5e = SOURCE / "examples" / "recordings" / "aot_v5e" / "gcn.v5e.rec"
+    result = run("evaluate", "--model", self.model, "--data", v5e, "--json")
+    self.assertEqual(result.returncode, 0, result.stderr)
+    warning = f"{self.model} was not trained on recordings of tpu-v5e"
+    self.assertIn(f"warning: {warning}", result.stderr)
+    self.assertEqual(json.loads(result.stdout)["warnings"], [warning])
+
+  def test_exit_codes_tell_data_from_the_machine(self):
+    one = ("--data", self.files[0], "--out", self.directory / "one_program")
+    result = run("train", *one, "--test", "vgg16")
+    self.assertEqual(result.returncode, 3, result.stderr)
+    self.assertIn("nothing to train on", result.stderr)
+    result = run("evaluate", "--random", "--data", self.files[0], "--seeds", 1)
+    self.assertEqual(result.returncode, 3, result.stderr)
+    full = subprocess.run(
+        ["bash", "-c", 'trap "" XFSZ; ulimit -f 8; exec "$@"', "-", BINARY, "train", "--data",
+         *self.files, "--out", self.directory / "full"], capture_output=True, text=True, check=False)
+    self.assertEqual(full.returncode, 4, full.stderr)
+    self.assertIn("scratch file", full.stderr)
+
+  def test_a_folder_of_two_kinds_of_data_is_refused(self):
+    mixed = self.directory / "mixed"
+    write_layouts(mixed / "bert.npz", 1)
+    shutil.copy(self.files[0], mixed)
+    result = run("train", "--data", mixed, "--out", self.directory / "x")
+    self.assertEqual(result.returncode, 3)
+    self.assertIn("name those of one kind", result.stderr)
+
+  def test_a_study_that_cannot_be_written_does_not_start(self):
+    blocked = self.directory / "a_file"
+    blocked.write_text("")
+    result = run("evaluate", "--random", "--data", *self.files, "--out", blocked / "tables")
+    self.assertEqual(result.returncode, 4)
+    self.assertNotIn("best epoch", result.stderr)
+
+  def test_a_model_that_was_trained_anew_is_told_when_resuming(self):
+    model = self.directory / "retrained"
+    shutil.copytree(self.model, model)
+    out = self.directory / "resumed"
+    begun = run("tune", RECORDING, "--budget", 12, "--model", model, "--out", out, "--quiet")
+    self.assertEqual(begun.returncode, 0, begun.stderr)
+    shutil.rmtree(model)
+    self.assertEqual(self.train(model, "--seed", 2).returncode, 0)
+    resumed = run("tune", "--out", out, "--resume", "--budget", 14, "--quiet", "--json")
+    self.assertEqual(resumed.returncode, 0, resumed.stderr)
+    self.assertIn("another than the one that this run began with", resumed.stderr)
+    self.assertIn("another than the one", json.loads(resumed.stdout)["warnings"][0])
+
   def test_a_trained_model_guides_searches(self):
     compared = run("compare", RECORDING, "--methods", f"model-greedy+{self.model}", "--seeds", 1,
                    "--json")
@@ -204,6 +283,17 @@ class LearnedTest(unittest.TestCase):
         notes = [line for line in errors.splitlines() if line.startswith("note:")]
         self.assertEqual(1, len(notes))
         self.assertIn(why, notes[0])
+
+  def test_damaged_weights_are_a_warning_even_if_quiet(self):
+    damaged = self.directory / "damaged_weights"
+    shutil.copytree(SOURCE / "weights" / "tile", damaged / "tile")
+    with open(damaged / "tile" / "weights.bin", "ab") as weights:
+      weights.write(b"x")
+    model, errors = self.tune("damaged_run", "--budget", 12, "--quiet", AUTOTUNE_WEIGHTS=str(damaged))
+    self.assertEqual("analytical", model)
+    self.assertRegex(errors, "warning: .*weights.bin is damaged")
+    report = json.loads((self.directory / "damaged_run" / "report.json").read_text())
+    self.assertIn("weights.bin is damaged", report["warnings"][0])
 
   def test_runs_of_nothing_but_records_load_no_libtorch(self):
     store = f"sqlite:{self.directory}/all.db"
