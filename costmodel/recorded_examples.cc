@@ -109,9 +109,9 @@ class DataReader {
     return data_.constants.empty() ? AnalyticalConstants() : data_.constants.begin()->second;
   }
 
-  // Calls `visit` for each kernel that belongs to the side, with its device.
+  // Calls `visit` for each kernel in the files of the side, with its device.
   template <typename Visit>
-  absl::Status ForEachOwned(Side side, const Visit& visit) {
+  absl::Status ForEach(Side side, const Visit& visit) const {
     for (const std::string& file : FilesOf(side)) {
       absl::StatusOr<Recording> recording = Recording::Load(file);
       if (!recording.ok()) return recording.status();
@@ -119,34 +119,40 @@ class DataReader {
       if (!device.ok()) return device.status();
       if (!Wanted(side, device->name)) continue;
       for (const RecordedKernel& kernel : recording->kernels()) {
-        const auto owner = owners_.find({kernel.kernel().fingerprint, device->name});
-        if (owner == owners_.end() || owner->second != file) continue;
         if (absl::Status status = visit(kernel, *device, file); !status.ok()) return status;
       }
     }
     return absl::OkStatus();
   }
 
+  // The same for each kernel that belongs to the side.
+  template <typename Visit>
+  absl::Status ForEachOwned(Side side, const Visit& visit) const {
+    return ForEach(side,
+                   [&](const RecordedKernel& kernel, const DeviceSpec& device,
+                       const std::string& file) -> absl::Status {
+                     const auto owner = owners_.find({kernel.kernel().fingerprint, device.name});
+                     if (owner == owners_.end() || owner->second != file) return absl::OkStatus();
+                     return visit(kernel, device, file);
+                   });
+  }
+
   absl::Status TakeKernels() {
     std::map<uint64_t, Side> taken;
+    absl::Status status;
     for (Side side : {Side::kTest, Side::kValidation, Side::kTraining}) {
-      for (const std::string& file : FilesOf(side)) {
-        absl::StatusOr<Recording> recording = Recording::Load(file);
-        if (!recording.ok()) return recording.status();
-        absl::StatusOr<DeviceSpec> device = FindDeviceSpec(recording->origin().device);
-        if (!device.ok()) return device.status();
-        if (!Wanted(side, device->name)) continue;
-        for (const RecordedKernel& kernel : recording->kernels()) {
-          const uint64_t fingerprint = kernel.kernel().fingerprint;
-          const bool other_side =
-              !taken.try_emplace(fingerprint, side).second && taken.at(fingerprint) != side;
-          if (other_side || !owners_.try_emplace({fingerprint, device->name}, file).second) {
-            ++data_.duplicates;
-          }
+      status.Update(ForEach(side, [&](const RecordedKernel& kernel, const DeviceSpec& device,
+                                      const std::string& file) {
+        const uint64_t fingerprint = kernel.kernel().fingerprint;
+        const bool other_side =
+            !taken.try_emplace(fingerprint, side).second && taken.at(fingerprint) != side;
+        if (other_side || !owners_.try_emplace({fingerprint, device.name}, file).second) {
+          ++data_.duplicates;
         }
-      }
+        return absl::OkStatus();
+      }));
     }
-    return absl::OkStatus();
+    return status;
   }
 
   absl::Status FitConstants() {

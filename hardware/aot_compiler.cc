@@ -62,15 +62,18 @@ std::vector<std::pair<std::string, std::string>> LibtpuEnvironment(const Scratch
   return environment;
 }
 
-std::vector<std::pair<std::string, std::string>> AotEnvironment(const ScratchFolder& scratch,
-                                                                const std::string& flags) {
-  auto environment = LibtpuEnvironment(scratch);
-  environment.emplace_back("LIBTPU_INIT_ARGS",
-                           absl::StrCat("--xla_jf_dump_to=", scratch.work(),
-                                        " --xla_jf_dump_llo_text=true "
-                                        "--xla_jf_dump_llo_pass_label_regex=.*final_bundles.* ",
-                                        flags));
-  return environment;
+absl::StatusOr<std::unique_ptr<WorkerProcess>> StartAotWorker(const AotCompilerOptions& options,
+                                                              const ScratchFolder& scratch) {
+  WorkerOptions worker;
+  worker.program = options.worker;
+  worker.environment = LibtpuEnvironment(scratch);
+  worker.environment.emplace_back(
+      "LIBTPU_INIT_ARGS", absl::StrCat("--xla_jf_dump_to=", scratch.work(),
+                                       " --xla_jf_dump_llo_text=true "
+                                       "--xla_jf_dump_llo_pass_label_regex=.*final_bundles.* ",
+                                       options.flags));
+  worker.memory_limit_bytes = options.memory_limit_bytes;
+  return WorkerProcess::Start(worker);
 }
 
 AotTimes& AotTimes::operator+=(const AotTimes& other) {
@@ -105,11 +108,7 @@ AotCompiler::AotCompiler(const AotCompilerOptions& options, std::unique_ptr<Scra
 absl::Status AotCompiler::StartWorker() {
   worker_.reset();
   scratch_->Empty();
-  WorkerOptions options;
-  options.program = options_.worker;
-  options.environment = AotEnvironment(*scratch_, options_.flags);
-  options.memory_limit_bytes = options_.memory_limit_bytes;
-  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
+  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = StartAotWorker(options_, *scratch_);
   if (!worker.ok()) return worker.status();
   worker_ = *std::move(worker);
   return absl::OkStatus();

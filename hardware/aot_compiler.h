@@ -37,10 +37,10 @@ struct AotCompilerOptions {
 // `scratch`.
 std::vector<std::pair<std::string, std::string>> LibtpuEnvironment(const ScratchFolder& scratch);
 
-// The environment of a process that compiles so: that, and the dump of static schedules
-// into the work folder of `scratch`.
-std::vector<std::pair<std::string, std::string>> AotEnvironment(const ScratchFolder& scratch,
-                                                                const std::string& flags);
+// Starts a process that compiles so: in that environment, with the dump of static schedules into
+// the work folder of `scratch`. Fails as WorkerProcess::Start does.
+absl::StatusOr<std::unique_ptr<WorkerProcess>> StartAotWorker(const AotCompilerOptions& options,
+                                                              const ScratchFolder& scratch);
 
 // What a compilation took, in seconds. Adds up over compilations.
 struct AotTimes {

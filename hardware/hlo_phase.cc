@@ -96,11 +96,7 @@ HloPhase::HloPhase(const AotCompilerOptions& options, std::unique_ptr<ScratchFol
 
 absl::StatusOr<std::unique_ptr<HloModule>> HloPhase::Run(const PjrtProgram& program) {
   scratch_->Empty();
-  WorkerOptions options;
-  options.program = options_.worker;
-  options.environment = AotEnvironment(*scratch_, options_.flags);
-  options.memory_limit_bytes = options_.memory_limit_bytes;
-  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(options);
+  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = StartAotWorker(options_, *scratch_);
   if (!worker.ok()) return worker.status();
   const ProcessHandle process((*worker)->pid());
   if (!process.ok()) return absl::UnavailableError("the kernel has no handles of processes");

@@ -278,10 +278,10 @@ absl::StatusOr<ChosenBackend> ChooseBackend(const TuneOptions& options, Program&
   }
   if (options.backend == "fleet") return ChooseFleet(options, program);
   if (!options.backend.empty()) {
-    return WithExitCode(kExitBroken,
-                        absl::UnavailableError(absl::StrCat("--backend ", options.backend,
-                                                            ": this version does not have it yet; "
-                                                            "there are replay, aot and pjrt")));
+    return WithExitCode(
+        kExitBroken, absl::UnavailableError(absl::StrCat("--backend ", options.backend,
+                                                         ": this version does not have it yet; "
+                                                         "there are replay, aot, pjrt and fleet")));
   }
   return WithExitCode(kExitBroken, absl::UnavailableError(kHowToGetABackend));
 }

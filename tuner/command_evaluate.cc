@@ -41,7 +41,8 @@ Examples:
   autotune evaluate --model model --data recordings/
   autotune evaluate --model model --data recordings/ --html evaluation.html
   autotune evaluate --model seed1 --model seed2 --model seed3 --data recordings/ --json
-  autotune evaluate --random --unseen --data recordings/ --config small.json --seeds 3 --out tables
+  autotune evaluate --random --data recordings/ --config small.json --seeds 3 --out tables
+  autotune evaluate --unseen --families families.json --data recordings/
 
 Only programs that none of the models was trained or validated on count, unless --all is given. The
 analytical model beside each learned one is fitted on the same training data. Intervals are 95 % of
@@ -340,8 +341,9 @@ std::string Contradiction(const EvaluateOptions& options) {
   if (study && (!options.models.empty() || options.all)) {
     return "studies such as --random train their own models: leave --model and --all out";
   }
-  if (!options.study.families.empty() && !options.study.unseen) {
-    return "--families is for --unseen";
+  if (options.study.families.empty() == options.study.unseen) {
+    return "--unseen and --families FILE go together; the source tree's "
+           "examples/recordings/families.json has the families of its recordings";
   }
   return "";
 }

@@ -24,7 +24,6 @@ namespace {
 absl::Status ReadFamilies(const std::string& path, ProgramFamilies* families) {
   absl::StatusOr<nlohmann::json> json = ReadJsonFile(path);
   if (!json.ok()) return json.status();
-  families->clear();
   try {
     json->get_to(*families);
   } catch (const nlohmann::json::exception&) {
@@ -82,7 +81,8 @@ void AddStudyOptions(CLI::App& command, StudyCommandOptions& options) {
              "The same by configurations: so many, the same share of each kernel; and all");
   command.add_flag("--ablation", options.ablation, "Change the parts of the method one by one");
   command.add_option("--families", options.families,
-                     R"(Families for --unseen, a JSON file: {"attention": ["t5", "bert"], ...})");
+                     R"(Families for --unseen, a JSON file: {"attention": ["t5", "bert"], ...}; )"
+                     "programs of none are one more, \"others\"");
   command.add_option("--config", options.config, "Hyper-parameters as of train, a JSON file");
   AddNumber(command, "--seeds", options.seeds, {1, 100}, "Splits and networks of each study")
       ->capture_default_str();

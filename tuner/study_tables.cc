@@ -338,54 +338,6 @@ std::string MarkdownCell(const std::string& text) {
 
 }  // namespace
 
-const ProgramFamilies& BuiltinFamilies() {
-  static const ProgramFamilies* const families = new ProgramFamilies{
-      {"convolutional", {"cnn_train",
-                         "dcgan_train",
-                         "deeplab",
-                         "densenet",
-                         "edsr",
-                         "efficientnet_b0",
-                         "efficientnet_v2",
-                         "inception_v3",
-                         "int8_convnet",
-                         "mobilenet_v1_train",
-                         "mobilenet_v2",
-                         "mobilenet_v3",
-                         "nasnet",
-                         "ppo_atari_train",
-                         "regnet",
-                         "resnet18",
-                         "resnet50_infer",
-                         "resnet50b_train",
-                         "sd_unet_block",
-                         "shufflenet",
-                         "unet_fastmri",
-                         "vae_train",
-                         "vgg16",
-                         "video_r2plus1d",
-                         "vqvae_train",
-                         "wavenet",
-                         "xception",
-                         "convnext"}},
-      {"attention", {"albert",     "bart",          "beit",         "bert",
-                     "bigbird",    "bloom",         "clip",         "dinov2",
-                     "distilbert", "electra_train", "gemma_decode", "gpt2",
-                     "gpt2_train", "gpt_neo",       "gptj_decode",  "llama_rope_prefill",
-                     "lm1b_train", "mistral",       "opt_decode",   "perceiver",
-                     "roformer",   "swin",          "t5_small_3l",  "vit",
-                     "vit_train",  "wav2vec2",      "whisper"}},
-      {"Fourier", {"fnet_base_3l", "fno2d_fft", "gfnet", "hyena", "s4_fft", "spectrogram_net"}},
-      {"experts and perceptrons",
-       {"gmlp", "int8_mixed_mlp", "mixtral_moe_1l", "mlp_mixer_b16", "mmoe", "moe_top2", "nerf",
-        "nerf_train", "soft_moe", "switch_sorted"}},
-      {"recurrent and scan",
-       {"conv_lstm", "deep_lstm", "gru_seq2seq", "lstm_train", "mamba", "rwkv"}},
-      {"graph and embedding",
-       {"deep_cross", "dlrm", "dlrm_train", "gat", "gcn", "graph_network", "two_tower"}}};
-  return *families;
-}
-
 absl::StatusOr<nlohmann::json> RunModelStudy(const StudyOptions& options) {
   absl::StatusOr<Plan> plan = Planner(options).Make();
   if (!plan.ok()) return plan.status();

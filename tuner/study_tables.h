@@ -24,8 +24,6 @@ enum class StudyKind {
 
 // Programs by what kind of network they are; a program of none of them is of the family "others".
 using ProgramFamilies = std::map<std::string, std::vector<std::string>>;
-// Chosen by hand for the programs that the shipped weights were trained on.
-const ProgramFamilies& BuiltinFamilies();
 
 struct StudyOptions {
   StudyKind kind = StudyKind::kRandom;
@@ -36,8 +34,8 @@ struct StudyOptions {
   double validation_share = 0.15;
   // Points of kCurve, in configurations; empty: a quarter, a half and all of the kernels.
   std::vector<int64_t> curve_configs;
-  ProgramFamilies families = BuiltinFamilies();
-  std::string scratch;  // a folder for the examples
+  ProgramFamilies families;  // of kUnseen
+  std::string scratch;       // a folder for the examples
   int64_t memory_bytes = int64_t{512} << 20;
   int64_t bootstrap = 1000;
   // A folder that the examples of every split are written to, as .npz (costmodel/npz_examples.h):

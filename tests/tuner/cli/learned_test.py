@@ -358,6 +358,7 @@ class LearnedTest(unittest.TestCase):
         (("evaluate", "--random", *data, "--html", self.directory / "x.html"), "--html"),
         (("evaluate", "--random", *data, "--model", self.model), "--model"),
         (("evaluate", "--model", self.model, *data, "--families", "x.json"), "--unseen"),
+        (("evaluate", "--unseen", *data), "families.json"),
         (("evaluate", "--task", "fusion", *data, "--by-kernel"), "--by-kernel")):
       result = run(*arguments)
       self.assertEqual(result.returncode, 2, arguments)
