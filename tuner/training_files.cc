@@ -17,16 +17,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The files that end so, in the order of their paths.
+bool IsRecordingFile(const std::string& path) {
+  const fs::path extension = fs::path(path).extension();
+  return extension == ".rec" || extension == ".pb";
+}
+
+// The files whose names are wanted, in the order of their paths.
 template <typename Iterator>
-std::vector<std::string> FilesIn(const std::string& folder, const char* extension) {
+std::vector<std::string> FilesIn(const std::string& folder, bool (*wanted)(const std::string&)) {
   std::vector<std::string> files;
   std::error_code error;
   for (auto entry = Iterator(folder, error); !error && entry != Iterator();
        entry.increment(error)) {
     std::error_code of_entry;  // a pipe would be waited for
     const bool is_file = entry->is_regular_file(of_entry);
-    if (is_file && entry->path().extension() == extension) files.push_back(entry->path().string());
+    if (is_file && wanted(entry->path().string())) files.push_back(entry->path().string());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -96,17 +101,17 @@ absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::s
       if (once.IsNew(path)) files.push_back(path);
       continue;
     }
-    std::vector<std::string> found = FilesIn<fs::directory_iterator>(path, ".rec");
-    if (!found.empty() && !FilesIn<fs::directory_iterator>(path, ".npz").empty()) {
+    std::vector<std::string> found = FilesIn<fs::directory_iterator>(path, IsRecordingFile);
+    if (!found.empty() && !FilesIn<fs::directory_iterator>(path, IsNpzFile).empty()) {
       return WithExitCode(
           kExitBadInput,
           absl::InvalidArgumentError(absl::StrCat(
-              path, " holds recordings (*.rec) and .npz files; name those of one kind")));
+              path, " holds recordings (*.rec, *.pb) and .npz files; name those of one kind")));
     }
-    if (found.empty()) found = FilesIn<fs::recursive_directory_iterator>(path, ".npz");
+    if (found.empty()) found = FilesIn<fs::recursive_directory_iterator>(path, IsNpzFile);
     if (found.empty()) {
       return WithExitCode(kExitBadInput, absl::NotFoundError(absl::StrCat(
-                                             path, " holds no recording (*.rec, *.npz)")));
+                                             path, " holds no recording (*.rec, *.pb, *.npz)")));
     }
     for (std::string& file : found) {
       if (once.IsNew(file)) files.push_back(std::move(file));

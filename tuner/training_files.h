@@ -13,8 +13,8 @@
 
 namespace autotune {
 
-// Files as they are, and of each folder all files that end in .rec, in the order of their names; of
-// one without any all that end in .npz, those of its folders too; InvalidArgument for one with
+// Files as they are, and of each folder all that end in .rec or .pb, in the order of their names;
+// of one without any all that end in .npz, those of its folders too; InvalidArgument for one with
 // both. A file that is named twice, whatever its path, comes once. Errors carry their exit code:
 // NotFound for a path that is not there and for a folder without one.
 absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::string> paths);

@@ -378,6 +378,12 @@ class LearnedTest(unittest.TestCase):
     self.assertEqual(once.stdout, twice.stdout)
     self.assertEqual(once.returncode, 0)
 
+  def test_a_folder_of_tpu_graphs_recordings(self):
+    file = run("evaluate", "--model", self.model, "--data", RECORDING, "--json")
+    folder = run("evaluate", "--model", self.model, "--data", RECORDING.parent, "--json")
+    self.assertEqual(folder.returncode, 0, folder.stderr)
+    self.assertEqual(folder.stdout, file.stdout)
+
   def test_studies_that_are_done_are_kept(self):
     config = self.directory / "one.json"
     config.write_text('{"epochs": 1, "network": {"hidden": 4, "members": 1}}')
