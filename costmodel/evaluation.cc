@@ -9,6 +9,7 @@
 
 #include "costmodel/parallel.h"
 #include "costmodel/rank_metrics.h"
+#include "hardware/measurement.h"
 
 namespace autotune {
 namespace {
@@ -59,9 +60,7 @@ double MedianApe(const std::map<size_t, std::vector<ChosenTime>>& programs) {
   std::vector<double> apes;
   apes.reserve(programs.size());
   for (const auto& [program, chosen] : programs) apes.push_back(TileSizeApe(chosen).value_or(0));
-  std::sort(apes.begin(), apes.end());
-  const size_t middle = apes.size() / 2;
-  return apes.size() % 2 == 1 ? apes[middle] : (apes[middle - 1] + apes[middle]) / 2;
+  return MedianOf(apes);
 }
 
 std::vector<double> Reduce(const std::vector<const KernelTerms*>& kernels) {

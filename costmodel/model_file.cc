@@ -21,8 +21,6 @@ using nlohmann::json;
 constexpr char kDescription[] = "model.json";
 constexpr char kWeights[] = "weights.bin";
 
-std::string HexOf(uint64_t value) { return absl::StrCat(absl::Hex(value, absl::kZeroPad16)); }
-
 json SchemaToJson(const FeatureSchema& schema) {
   return {{"name", schema.name}, {"version", schema.version}, {"opcodes", schema.opcodes},
           {"node", schema.node}, {"kernel", schema.kernel},   {"config", schema.config}};
@@ -148,7 +146,7 @@ absl::Status CheckInputs(const ModelFile& model, const std::string& path) {
 }
 
 std::string ChecksumOf(absl::string_view weights) {
-  return HexOf(Fingerprinter().AddText(weights).Get());
+  return FingerprintText(Fingerprinter().AddText(weights).Get());
 }
 
 // Bytes that the largest parameters of a network take at least.

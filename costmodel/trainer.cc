@@ -242,7 +242,7 @@ class Training {
   // What a checkpoint must have been made with. The number of epochs shapes the learning rate.
   nlohmann::json Identity() const {
     return {{"options", ToJson(options_)},
-            {"data", absl::StrCat(absl::Hex(options_.data_fingerprint, absl::kZeroPad16))},
+            {"data", FingerprintText(options_.data_fingerprint)},
             {"kernels", training_.size()}};
   }
 

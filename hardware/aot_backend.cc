@@ -115,8 +115,7 @@ absl::StatusOr<std::unique_ptr<AotBackend>> AotBackend::Create(const AotBackendO
   backend->capabilities_ = {.name = "aot",
                             .device = backend->device_.name,
                             .versions = std::get<AotProgram>(*probe).compiler,
-                            .time_source = TimeSource::kEstimate,
-                            .compiles = true};
+                            .time_source = TimeSource::kEstimate};
   return backend;
 }
 
@@ -141,15 +140,7 @@ absl::StatusOr<std::variant<AotProgram, Failure>> AotBackend::Compile(
     const PjrtProgram& program, bool serialize, std::optional<absl::Duration> timeout) {
   Lease lease(this);
   if (!lease.compiler().ok()) return lease.compiler().status();
-  absl::StatusOr<std::variant<AotProgram, Failure>> result =
-      (*lease.compiler())->Compile(program, serialize, timeout);
-  if (result.ok()) {
-    if (const AotProgram* compiled = std::get_if<AotProgram>(&*result)) {
-      absl::MutexLock lock(&mutex_);
-      times_ += compiled->times;
-    }
-  }
-  return result;
+  return (*lease.compiler())->Compile(program, serialize, timeout);
 }
 
 absl::StatusOr<std::variant<AotEstimate, Failure>> AotBackend::Estimate(const Kernel& kernel,
@@ -202,9 +193,8 @@ absl::StatusOr<Measurement> AotBackend::MeasureOne(const Candidate& candidate) {
   measurement.compile_seconds = estimate.compile_seconds;
   // The compiler estimates only what it chose itself.
   const std::optional<CompilerChoice>& choice = candidate.kernel->compiler_choice;
-  if (choice.has_value() && choice->estimated_cycles.has_value() && choice->bounds == *bounds) {
-    measurement.compiler_estimate_seconds =
-        static_cast<double>(*choice->estimated_cycles) / device_.clock_hz;
+  if (choice.has_value() && choice->bounds == *bounds) {
+    measurement.compiler_estimate_seconds = CompilerEstimateSeconds(*candidate.kernel, device_);
   }
   return measurement;
 }
@@ -242,10 +232,13 @@ absl::StatusOr<std::vector<Measurement>> AotBackend::MeasureEach(
   return measurements;
 }
 
-absl::StatusOr<AotDefault> AotBackend::CompileAndExtract(const PjrtProgram& program,
-                                                         const HloModule* source) {
-  absl::StatusOr<std::variant<AotProgram, Failure>> result =
-      Compile(program, /*serialize=*/false, program_timeout_);
+absl::StatusOr<AotDefault> AotBackend::CompileProgram(const HloModule& program) {
+  proto::HloModuleProto filled = program.ToProto();
+  FillElidedConstants(&filled, /*seed=*/0);
+  StampInstructions(&filled);
+  if (program.is_scheduled()) PinEntryLayouts(&filled);
+  absl::StatusOr<std::variant<AotProgram, Failure>> result = Compile(
+      PjrtProgram{filled.SerializeAsString(), "hlo"}, /*serialize=*/false, program_timeout_);
   if (!result.ok()) return result.status();
   if (const Failure* failure = std::get_if<Failure>(&*result)) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -253,27 +246,17 @@ absl::StatusOr<AotDefault> AotBackend::CompileAndExtract(const PjrtProgram& prog
   }
   AotDefault compiled;
   compiled.compile_seconds = std::get<AotProgram>(*result).times.compile;
-  compiled.optimized = std::move(std::get<AotProgram>(*result).module);
-  if (source != nullptr) {
-    compiled.sites = FindTuningSites(*source, *compiled.optimized);
-    proto::HloModuleProto unmarked = compiled.optimized->ToProto();
-    RemoveStamps(&unmarked);
-    absl::StatusOr<std::unique_ptr<HloModule>> rebuilt = HloModule::FromProto(unmarked);
-    if (!rebuilt.ok()) return rebuilt.status();
-    compiled.optimized = *std::move(rebuilt);
-  }
+  const HloModule& stamped = *std::get<AotProgram>(*result).module;
+  compiled.sites = FindTuningSites(program, stamped);
+  proto::HloModuleProto unmarked = stamped.ToProto();
+  RemoveStamps(&unmarked);
+  absl::StatusOr<std::unique_ptr<HloModule>> rebuilt = HloModule::FromProto(unmarked);
+  if (!rebuilt.ok()) return rebuilt.status();
+  compiled.optimized = *std::move(rebuilt);
   absl::StatusOr<std::vector<Kernel>> kernels = ExtractKernels(*compiled.optimized);
   if (!kernels.ok()) return kernels.status();
   compiled.kernels = *std::move(kernels);
   return compiled;
-}
-
-absl::StatusOr<AotDefault> AotBackend::CompileProgram(const HloModule& program) {
-  proto::HloModuleProto filled = program.ToProto();
-  FillElidedConstants(&filled, /*seed=*/0);
-  StampInstructions(&filled);
-  if (program.is_scheduled()) PinEntryLayouts(&filled);
-  return CompileAndExtract(PjrtProgram{filled.SerializeAsString(), "hlo"}, &program);
 }
 
 absl::StatusOr<std::string> AotBackend::CompileToExecutable(const HloModule& program) {
@@ -285,11 +268,6 @@ absl::StatusOr<std::string> AotBackend::CompileToExecutable(const HloModule& pro
     return absl::FailedPreconditionError(failure->message);
   }
   return std::move(std::get<AotProgram>(*result).executable);
-}
-
-AotTimes AotBackend::times() const {
-  absl::MutexLock lock(&mutex_);
-  return times_;
 }
 
 }  // namespace autotune

@@ -83,9 +83,6 @@ class AotBackend : public MeasurementBackend {
   // The compiled program in the compiler's own form, for loading it on a device of the generation.
   absl::StatusOr<std::string> CompileToExecutable(const HloModule& program);
 
-  // Sums over everything compiled so far.
-  AotTimes times() const;
-
  private:
   AotBackend(DeviceSpec device, AotCompilerOptions options, int jobs);
 
@@ -95,7 +92,6 @@ class AotBackend : public MeasurementBackend {
   absl::StatusOr<std::variant<AotProgram, Failure>> Compile(
       const PjrtProgram& program, bool serialize = false,
       std::optional<absl::Duration> timeout = std::nullopt);
-  absl::StatusOr<AotDefault> CompileAndExtract(const PjrtProgram& program, const HloModule* source);
   absl::StatusOr<Measurement> MeasureOne(const Candidate& candidate);
 
   const DeviceSpec device_;
@@ -105,10 +101,9 @@ class AotBackend : public MeasurementBackend {
   const int jobs_;
   Capabilities capabilities_;
 
-  mutable absl::Mutex mutex_;
+  absl::Mutex mutex_;
   std::vector<std::unique_ptr<AotCompiler>> idle_ ABSL_GUARDED_BY(mutex_);
   int borrowed_ ABSL_GUARDED_BY(mutex_) = 0;
-  AotTimes times_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The name that libtpu has for the smallest topology of a generation ("tpu-v3": "v3:2x2").

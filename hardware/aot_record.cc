@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "hardware/sweep_coverage.h"
 
 namespace autotune {
@@ -11,6 +12,8 @@ namespace {
 
 // Candidates in one call of the backend: enough to keep its workers busy, few enough to save often.
 constexpr size_t kBatch = 16;
+// The shard is written at least this often, so that an interrupted sweep goes on where it was.
+constexpr absl::Duration kSaveInterval = absl::Seconds(30);
 
 // One kernel with what is still to be measured of it, the compiler's own tile first.
 struct Task {
@@ -31,19 +34,15 @@ class Sweep {
       : backend_(backend), options_(options), shard_(shard) {}
 
   absl::Status Plan(const std::vector<Kernel>& kernels, const TileLister& tiles) {
-    double total = 0;
-    for (const Kernel& kernel : kernels) total += Weight(kernel);
     for (const Kernel& kernel : kernels) {
       if (!kernel.compiler_choice.has_value()) continue;  // not a tiled operation
       Task task{&kernel, {Config(kernel.compiler_choice->bounds)}, ""};
       task.default_key = task.configs.front().Key();
-      if (Weight(kernel) >= options_.min_time_share * total) {
-        absl::StatusOr<std::vector<TileBounds>> listed = tiles(kernel, options_);
-        if (!listed.ok()) return listed.status();
-        for (const TileBounds& bounds : *listed) {
-          Config config(bounds);
-          if (config.Key() != task.default_key) task.configs.push_back(std::move(config));
-        }
+      absl::StatusOr<std::vector<TileBounds>> listed = tiles(kernel, options_);
+      if (!listed.ok()) return listed.status();
+      for (const TileBounds& bounds : *listed) {
+        Config config(bounds);
+        if (config.Key() != task.default_key) task.configs.push_back(std::move(config));
       }
       progress_.configs += static_cast<int64_t>(task.configs.size());
       tasks_.push_back(std::move(task));
@@ -77,13 +76,6 @@ class Sweep {
   }
 
  private:
-  // The compiler's own estimate of all occurrences, in cycles.
-  static double Weight(const Kernel& kernel) {
-    if (!kernel.compiler_choice.has_value()) return 0;
-    return static_cast<double>(kernel.count) *
-           static_cast<double>(kernel.compiler_choice->estimated_cycles.value_or(0));
-  }
-
   void RemoveRecorded(Task* task) {
     const RecordedKernel* recorded = shard_.recording().Find(task->kernel->fingerprint);
     if (recorded == nullptr) return;
@@ -143,7 +135,7 @@ class Sweep {
       progress_.failures += result.ok() ? 0 : 1;
       ++progress_.configs_done;
     }
-    if (absl::Now() - last_save_ < options_.save_interval) return absl::OkStatus();
+    if (absl::Now() - last_save_ < kSaveInterval) return absl::OkStatus();
     last_save_ = absl::Now();
     return shard_.Save();
   }

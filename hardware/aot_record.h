@@ -9,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "hardware/aot_backend.h"
 #include "hardware/measurement_backend.h"
 #include "hardware/recording.h"
@@ -34,11 +33,6 @@ struct SweepOptions {
   // it is absent.
   std::optional<int64_t> sample;
   uint64_t seed = 1;
-  // Kernels of less than this share of the program's estimated time are measured with the
-  // compiler's tile only.
-  double min_time_share = 0;
-  // The shard is written at least this often, so that an interrupted sweep goes on where it was.
-  absl::Duration save_interval = absl::Seconds(30);
   // Called between batches; false stops the sweep (what was measured is saved).
   std::function<bool(const SweepProgress&)> progress;
   // Told of kernels of which only the compiler's own tile is recorded, as a failure, because that

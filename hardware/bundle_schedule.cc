@@ -118,13 +118,6 @@ int64_t BundleSchedule::MainTripCount() const {
   return main == nullptr ? 0 : main->trip_count.value_or(main->assumed_trips);
 }
 
-int64_t BundleSchedule::UnknownTripCounts() const {
-  int64_t unknown = 0;
-  for (const ScheduledLoop& loop : loops)
-    unknown += loop.trip_count.has_value() || loop.assumed_trips > 1 ? 0 : 1;
-  return unknown;
-}
-
 // Loops are followed by their depth marks. Some bundles inside a loop print with a smaller depth,
 // so a loop ends only after its exit test was seen: a branch back, taken while a comparison of the
 // trip counter with a constant does not hold.

@@ -63,8 +63,6 @@ struct BundleSchedule {
   // Trips of the outermost loop that weighs most; 0 without loops. The software pipeline's
   // prologue and epilogue are part of them.
   int64_t MainTripCount() const;
-  // Loops whose trips are neither known nor assumed from a transfer.
-  int64_t UnknownTripCounts() const;
 };
 
 // Reads a `*final_bundles.txt` as libtpu 0.0.52 writes it: a key to the labels, then one VLIW

@@ -15,16 +15,15 @@ namespace {
 
 constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
-constexpr int64_t kGiB = 1024 * kMiB;
 constexpr int64_t kKernelVmemBytes = 16 * kMiB;  // [K]
 
 // Sources, by letter:
 // [S] Google Cloud's TPU system architecture pages (cloud.google.com/tpu/docs/v2 ... /v6e, tpu7x):
-//     peak FLOP/s, HBM capacity and bandwidth, TensorCores per chip.
+//     peak FLOP/s, HBM bandwidth, TensorCores per chip.
 // [C] Clock rates: Jouppi et al., "Ten Lessons From Three Generations Shaped Google's TPUv4i",
 //     ISCA 2021 (v2 700 MHz, v3 940 MHz), and "TPU v4: An Optically Reconfigurable Supercomputer",
 //     ISCA 2023 (v4 1,050 MHz).
-// [J] jax/_src/pallas/mosaic/tpu_info.py of jax 0.10.2: VMEM, CMEM and SMEM of a core, units and
+// [J] jax/_src/pallas/mosaic/tpu_info.py of jax 0.10.2: VMEM and SMEM of a core, units and
 //     their size. tests/hardware/device_spec_test.cc holds its figures beside these.
 // [K] Seen in 36 programs compiled by libtpu 0.0.52: the largest kernels use 16,777,216 bytes of
 //     VMEM on v3 and 16,551,936 on v5e, which has 128 MiB: 16 MiB is the default of a kernel.
@@ -44,33 +43,30 @@ struct Chip {
   double bf16_tflops;
   double int8_tops;
   double hbm_gigabytes_per_second;
-  int64_t hbm_gib;
   int64_t vmem_mib_per_core;
-  int64_t cmem_mib;
   int64_t smem_kib_per_core;
   int64_t scalar_tile_bytes;  // [T]
 };
 
 constexpr Chip kChips[] = {
-    // [S] 45 TFLOP/s, 700 GB/s, 16 GiB; [C] 700 MHz; [J] 16 MiB VMEM, 16 KiB SMEM, products of
-    // f32 operands only (also v3).
-    {"tpu-v2", 2, false, true, 0.70e9, 128, 45, 0, 700, 16, 16, 0, 16, 1024},
-    // [S] 123 TFLOP/s, 900 GB/s, 32 GiB; [C] 940 MHz; [J] 16 MiB VMEM, 16 KiB SMEM. [J] has
-    // 825 GB/s, which is about what long transfers reach.
-    {"tpu-v3", 2, false, true, 0.94e9, 128, 123, 0, 900, 32, 16, 0, 16, 1024},
-    // [S] 275 TFLOP/s, 1,228 GB/s, 32 GiB; [C] 1,050 MHz; [J] 16 MiB VMEM, 128 MB CMEM, 1 MiB SMEM.
-    {"tpu-v4", 2, true, false, 1.05e9, 128, 275, 0, 1228, 32, 16, 128, 1024, 512},
-    // [S] 197 TFLOP/s, 394 TOP/s, 819 GB/s, 16 GiB; [D] 1.5 GHz with 4 units; [J] 128 MiB VMEM.
-    {"tpu-v5e", 1, false, false, 1.50e9, 128, 197, 394, 819, 16, 128, 0, 1024, 512},
-    // [S] 459 TFLOP/s, 918 TOP/s, 2,765 GB/s, 95 GiB; [D] 1.75 GHz with 4 units a core;
-    // [J] 64 MiB VMEM.
-    {"tpu-v5p", 2, true, false, 1.75e9, 128, 459, 918, 2765, 95, 64, 0, 1024, 512},
-    // [S] 918 TFLOP/s, 1,836 TOP/s, 1,640 GB/s, 32 GiB; [J] 256 x 256 units, 128 MiB VMEM; [D]
-    // 1.75 GHz if each of [J]'s 2 units takes two rows a cycle (they count as 4 here).
-    {"tpu-v6e", 1, false, false, 1.75e9, 256, 918, 1836, 1640, 32, 128, 0, 1024, 512},
-    // [S] 2,307 TFLOP/s, 7,380 GB/s, 192 GiB; [J] 256 x 256 units, 64 MiB VMEM; [D] 2.2 GHz if
-    // each of [J]'s 2 units a core takes two rows a cycle.
-    {"tpu-v7x", 2, false, false, 2.20e9, 256, 2307, 0, 7380, 192, 64, 0, 1024, 512},
+    // [S] 45 TFLOP/s, 700 GB/s; [C] 700 MHz; [J] 16 MiB VMEM, 16 KiB SMEM, products of f32 operands
+    // only (also v3).
+    {"tpu-v2", 2, false, true, 0.70e9, 128, 45, 0, 700, 16, 16, 1024},
+    // [S] 123 TFLOP/s, 900 GB/s; [C] 940 MHz; [J] 16 MiB VMEM, 16 KiB SMEM. [J] has 825 GB/s, which
+    // is about what long transfers reach.
+    {"tpu-v3", 2, false, true, 0.94e9, 128, 123, 0, 900, 16, 16, 1024},
+    // [S] 275 TFLOP/s, 1,228 GB/s; [C] 1,050 MHz; [J] 16 MiB VMEM, 1 MiB SMEM.
+    {"tpu-v4", 2, true, false, 1.05e9, 128, 275, 0, 1228, 16, 1024, 512},
+    // [S] 197 TFLOP/s, 394 TOP/s, 819 GB/s; [D] 1.5 GHz with 4 units; [J] 128 MiB VMEM.
+    {"tpu-v5e", 1, false, false, 1.50e9, 128, 197, 394, 819, 128, 1024, 512},
+    // [S] 459 TFLOP/s, 918 TOP/s, 2,765 GB/s; [D] 1.75 GHz with 4 units a core; [J] 64 MiB VMEM.
+    {"tpu-v5p", 2, true, false, 1.75e9, 128, 459, 918, 2765, 64, 1024, 512},
+    // [S] 918 TFLOP/s, 1,836 TOP/s, 1,640 GB/s; [J] 256 x 256 units, 128 MiB VMEM; [D] 1.75 GHz
+    // if each of [J]'s 2 units takes two rows a cycle (they count as 4 here).
+    {"tpu-v6e", 1, false, false, 1.75e9, 256, 918, 1836, 1640, 128, 1024, 512},
+    // [S] 2,307 TFLOP/s, 7,380 GB/s; [J] 256 x 256 units, 64 MiB VMEM; [D] 2.2 GHz if each of
+    // [J]'s 2 units a core takes two rows a cycle.
+    {"tpu-v7x", 2, false, false, 2.20e9, 256, 2307, 0, 7380, 64, 1024, 512},
 };
 
 DeviceSpec PerCore(const Chip& chip) {
@@ -87,10 +83,8 @@ DeviceSpec PerCore(const Chip& chip) {
   spec.int8_ops_per_second = chip.int8_tops * 1e12 / cores;
   spec.matrix_units = spec.bf16_flops_per_second / (2 * size * size * chip.clock_hz);
   spec.hbm_bytes_per_second = chip.hbm_gigabytes_per_second * 1e9 / cores;
-  spec.hbm_bytes = chip.hbm_gib * kGiB / chip.cores;
   spec.vmem_bytes = chip.vmem_mib_per_core * kMiB;
   spec.kernel_vmem_bytes = std::min(spec.vmem_bytes, kKernelVmemBytes);
-  spec.cmem_bytes = chip.cmem_mib * kMiB / chip.cores;
   spec.smem_bytes = chip.smem_kib_per_core * kKiB;
   spec.scalar_tile_bytes = chip.scalar_tile_bytes;
   return spec;

@@ -36,11 +36,9 @@ struct DeviceSpec {
   int64_t vector_lanes = 128;
 
   double hbm_bytes_per_second = 0;
-  int64_t hbm_bytes = 0;
   int64_t vmem_bytes = 0;
   // What the compiler gives one kernel of it by default.
   int64_t kernel_vmem_bytes = 0;
-  int64_t cmem_bytes = 0;  // memory space 3 of v4; 0 where there is none
   int64_t smem_bytes = 0;
   // What the tile of a scalar holds in the compiler's layouts.
   int64_t scalar_tile_bytes = 0;

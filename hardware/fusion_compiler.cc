@@ -35,15 +35,13 @@ absl::flat_hash_map<absl::string_view, const HloInstruction*> ByName(const HloMo
   return by_name;
 }
 
-// What one kernel takes. `schedule` is null where the compiler emitted none.
-EmittedKernel EstimateKernel(const BundleSchedule* schedule, const Kernel& kernel,
-                             const std::optional<CompilerChoice>& choice, const DeviceSpec& device,
-                             const EstimateConstants& constants) {
-  EmittedKernel emitted;
-  emitted.kind = kernel.kind;
+// What one execution of a kernel takes. `schedule` is null where the compiler emitted none.
+FusionTimes EstimateKernel(const BundleSchedule* schedule, const Kernel& kernel,
+                           const std::optional<CompilerChoice>& choice, const DeviceSpec& device,
+                           const EstimateConstants& constants) {
+  FusionTimes once;
   const double roofline = RooflineSeconds(kernel, device);
-  emitted.has_schedule = schedule != nullptr;
-  if (emitted.has_schedule) {
+  if (schedule != nullptr) {
     TileEvaluation evaluation;
     std::optional<TileGeometry> geometry;
     if (choice.has_value()) {
@@ -57,21 +55,19 @@ EmittedKernel EstimateKernel(const BundleSchedule* schedule, const Kernel& kerne
         MakeEstimateInputs(*schedule, geometry.has_value() ? &*geometry : nullptr,
                            geometry.has_value() ? &evaluation : nullptr);
     inputs.roofline_seconds = roofline;
-    emitted.once.schedule = EstimateSeconds(inputs, constants, device);
-    emitted.once.bundles =
-        (schedule->weighted_bundles + schedule->weighted_delays) / device.clock_hz;
+    once.schedule = EstimateSeconds(inputs, constants, device);
+    once.bundles = (schedule->weighted_bundles + schedule->weighted_delays) / device.clock_hz;
   } else {
-    emitted.once.schedule = emitted.once.bundles = roofline;
+    once.schedule = once.bundles = roofline;
   }
-  emitted.has_compiler_estimate = choice.has_value() && choice->estimated_cycles.has_value();
-  emitted.once.compiler = emitted.has_compiler_estimate
-                              ? static_cast<double>(*choice->estimated_cycles) / device.clock_hz
-                              : emitted.once.schedule;
-  return emitted;
+  const bool has_cycles = choice.has_value() && choice->estimated_cycles.has_value();
+  once.compiler =
+      has_cycles ? static_cast<double>(*choice->estimated_cycles) / device.clock_hz : once.schedule;
+  return once;
 }
 
 // What the times of a program's kernels are asked of; nullopt ends the whole.
-using KernelTimes = std::function<std::optional<EmittedKernel>(
+using KernelTimes = std::function<std::optional<FusionTimes>(
     uint64_t fingerprint, const HloInstruction& operation, const Kernel& kernel)>;
 
 // The grouping of an optimised program with the times of its kernels.
@@ -94,13 +90,10 @@ absl::StatusOr<std::optional<FusionCompilation>> SumKernels(const HloModule& opt
     const auto extracted = by_fingerprint.find(kernel.fingerprint);
     // What is none is the scalar core's work, or the DMA engine's.
     if (extracted == by_fingerprint.end()) continue;
-    const std::optional<EmittedKernel> emitted =
+    const std::optional<FusionTimes> once =
         times(kernel.fingerprint, operation, *extracted->second);
-    if (!emitted.has_value()) return std::optional<FusionCompilation>();
-    kernel.kind = emitted->kind;
-    kernel.once = emitted->once;
-    kernel.has_schedule = emitted->has_schedule;
-    kernel.has_compiler_estimate = emitted->has_compiler_estimate;
+    if (!once.has_value()) return std::optional<FusionCompilation>();
+    kernel.once = *once;
     const double executions = static_cast<double>(realised.executions);
     result.total += {kernel.once.schedule * executions, kernel.once.bundles * executions,
                      kernel.once.compiler * executions};
@@ -238,8 +231,7 @@ absl::StatusOr<std::variant<FusionCompilation, Failure>> FusionCompiler::EmitPro
     if (learn) last_program_ = std::move(result.module);
     for (const FusionKernel& kernel : estimated->kernels) {
       if (!learn) break;  // its tiles are not the compiler's own
-      known_[kernel.fingerprint] = {kernel.kind, kernel.once, kernel.has_schedule,
-                                    kernel.has_compiler_estimate};
+      known_[kernel.fingerprint] = kernel.once;
     }
   }
   return OrFailure(std::move(estimated));
@@ -253,10 +245,10 @@ std::optional<FusionCompilation> FusionCompiler::CompileNewKernels(const PjrtPro
   absl::StatusOr<std::optional<FusionCompilation>> sum =
       SumKernels(**optimized,
                  [this, &seconds](uint64_t fingerprint, const HloInstruction&, const Kernel& kernel)
-                     ABSL_NO_THREAD_SAFETY_ANALYSIS -> std::optional<EmittedKernel> {
+                     ABSL_NO_THREAD_SAFETY_ANALYSIS -> std::optional<FusionTimes> {
                        const auto known = known_.find(fingerprint);
                        if (known != known_.end()) return known->second;
-                       std::optional<EmittedKernel> emitted = Emit(kernel, &seconds);
+                       const std::optional<FusionTimes> emitted = Emit(kernel, &seconds);
                        if (emitted.has_value()) known_[fingerprint] = *emitted;
                        return emitted;
                      });
@@ -265,7 +257,7 @@ std::optional<FusionCompilation> FusionCompiler::CompileNewKernels(const PjrtPro
   return **std::move(sum);
 }
 
-std::optional<EmittedKernel> FusionCompiler::Emit(const Kernel& kernel, double* compile_seconds) {
+std::optional<FusionTimes> FusionCompiler::Emit(const Kernel& kernel, double* compile_seconds) {
   const PjrtProgram program{.code = KernelProgram(kernel, /*bounds=*/nullptr).SerializeAsString(),
                             .memory_assigned = true};
   absl::StatusOr<std::variant<AotProgram, Failure>> compiled =
@@ -282,9 +274,9 @@ std::optional<EmittedKernel> FusionCompiler::Emit(const Kernel& kernel, double* 
   return EstimateKernel(schedule, kernel, *faithful, device_, constants_);
 }
 
-void FusionCompiler::Know(uint64_t fingerprint, const EmittedKernel& kernel) {
+void FusionCompiler::Know(uint64_t fingerprint, const FusionTimes& once) {
   absl::MutexLock lock(&mutex_);
-  known_.emplace(fingerprint, kernel);
+  known_.emplace(fingerprint, once);
 }
 
 std::string FusionCompiler::version() const {

@@ -42,12 +42,9 @@ struct FusionTimes {
 struct FusionKernel {
   RealisedKernel realised;
   uint64_t fingerprint = 0;
-  std::string kind;  // as Kernel::kind
-  FusionTimes once;  // of one execution
-  // Where there was no static schedule `once` holds what the kernel takes at least; where the
-  // compiler states no cycles, its estimate is that of the schedule.
-  bool has_schedule = false;
-  bool has_compiler_estimate = false;
+  // Of one execution. Where there was no static schedule it is what the kernel takes at least;
+  // where the compiler states no cycles, its estimate is that of the schedule.
+  FusionTimes once;
 };
 
 // A whole program as compiled under one fusion configuration.
@@ -58,16 +55,6 @@ struct FusionCompilation {
   FusionTimes total;  // over all kernels, each times its executions
   double compile_seconds = 0;
 };
-
-// A kernel with its times once it was emitted, whatever program it is part of.
-struct EmittedKernel {
-  std::string kind;
-  FusionTimes once;
-  bool has_schedule = false;
-  bool has_compiler_estimate = false;
-};
-// By fingerprint (Kernel::fingerprint).
-using EmittedKernels = absl::flat_hash_map<uint64_t, EmittedKernel>;
 
 // Compiles whole programs under fusion configurations with the TPU compiler, ahead of time, reads
 // back what it fused, and estimates the program's time. Thread-safe; one compilation at a time.
@@ -97,8 +84,8 @@ class FusionCompiler {
   // compiler's choices. Null before.
   std::shared_ptr<const HloModule> last_program() const;
 
-  // Takes a kernel's times as known, for instance from a recording.
-  void Know(uint64_t fingerprint, const EmittedKernel& kernel);
+  // Takes a kernel's times of one execution as known, for instance from a recording.
+  void Know(uint64_t fingerprint, const FusionTimes& once);
 
   const DeviceSpec& device() const { return device_; }
   // The compiler's version; empty before the first compilation.
@@ -115,7 +102,7 @@ class FusionCompiler {
   std::optional<FusionCompilation> CompileNewKernels(const PjrtProgram& program)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Emits a kernel by itself; nullopt if it came out as another one, or not at all.
-  std::optional<EmittedKernel> Emit(const Kernel& kernel, double* compile_seconds)
+  std::optional<FusionTimes> Emit(const Kernel& kernel, double* compile_seconds)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::variant<FusionCompilation, Failure>> EmitProgram(const PjrtProgram& program,
                                                                        bool learn)
@@ -127,7 +114,8 @@ class FusionCompiler {
   mutable absl::Mutex mutex_;
   const std::unique_ptr<AotCompiler> compiler_ ABSL_PT_GUARDED_BY(mutex_);
   const std::unique_ptr<HloPhase> hlo_phase_ ABSL_PT_GUARDED_BY(mutex_);
-  EmittedKernels known_ ABSL_GUARDED_BY(mutex_);
+  // Times of one execution, whatever program a kernel is part of, by Kernel::fingerprint.
+  absl::flat_hash_map<uint64_t, FusionTimes> known_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const HloModule> last_program_ ABSL_GUARDED_BY(mutex_);
   std::string version_ ABSL_GUARDED_BY(mutex_);
   int64_t kernels_emitted_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -155,7 +155,7 @@ std::string FusionRecording::HeaderLine() const {
   const json header = {{"format", kFormat},
                        {"version", kVersion},
                        {"program", origin_.program},
-                       {"fingerprint", absl::StrFormat("%016x", origin_.fingerprint)},
+                       {"fingerprint", FingerprintText(origin_.fingerprint)},
                        {"edges", origin_.edges},
                        {"device", origin_.device},
                        {"versions", origin_.versions},
@@ -173,7 +173,7 @@ std::string FusionRecording::EntryLines(size_t i) const {
                  {"executions", kernel.executions},
                  {"seconds", TimesToJson(kernel.once)}};
     if (kernel.fingerprint != 0) {
-      line["fingerprint"] = absl::StrFormat("%016x", kernel.fingerprint);
+      line["fingerprint"] = FingerprintText(kernel.fingerprint);
     }
     lines += line.dump() + "\n";
   }
@@ -327,7 +327,7 @@ absl::Status RecordFusions(FusionCompiler& compiler, const FusionGraph& graph,
     }
     for (const FusionRecordedKernel& kernel : recording->kernels()) {
       if (kernel.fingerprint == 0) continue;
-      compiler.Know(kernel.fingerprint, {.once = kernel.once, .has_schedule = true});
+      compiler.Know(kernel.fingerprint, kernel.once);
     }
   } else if (!absl::IsNotFound(loaded.status())) {
     return loaded.status();

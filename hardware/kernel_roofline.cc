@@ -65,4 +65,10 @@ double RooflineSeconds(const Kernel& kernel, const DeviceSpec& device) {
   return std::max(products, bytes / device.hbm_bytes_per_second);
 }
 
+std::optional<double> CompilerEstimateSeconds(const Kernel& kernel, const DeviceSpec& device) {
+  const std::optional<CompilerChoice>& choice = kernel.compiler_choice;
+  if (!choice || !choice->estimated_cycles) return std::nullopt;
+  return static_cast<double>(*choice->estimated_cycles) / device.clock_hz;
+}
+
 }  // namespace autotune

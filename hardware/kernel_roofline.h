@@ -1,6 +1,8 @@
 #ifndef AUTOTUNE_HARDWARE_KERNEL_ROOFLINE_H_
 #define AUTOTUNE_HARDWARE_KERNEL_ROOFLINE_H_
 
+#include <optional>
+
 #include "hardware/device_spec.h"
 #include "hlo/cost_analysis.h"
 #include "hlo/instruction.h"
@@ -16,6 +18,10 @@ double HbmBytes(const CostAnalysis& analysis, const HloInstruction& operation);
 // at the peak of the matrix units, or its bytes in HBM at the published bandwidth, whichever is
 // longer. Other arithmetic does not count: the vector unit's peak is not published.
 double RooflineSeconds(const Kernel& kernel, const DeviceSpec& device);
+
+// The compiler's own estimate of its choice of tile, in seconds at the device's clock; nullopt
+// where the program holds none.
+std::optional<double> CompilerEstimateSeconds(const Kernel& kernel, const DeviceSpec& device);
 
 }  // namespace autotune
 

@@ -88,6 +88,12 @@ double Measurement::SpreadSeconds() const {
   return (Quantile(sorted, 0.75) - Quantile(sorted, 0.25)) / 2;
 }
 
+bool IsNotRecorded(const Measurement& measurement) {
+  if (measurement.ok()) return false;
+  const FailureKind kind = measurement.failure().kind;
+  return kind == FailureKind::kKernelNotRecorded || kind == FailureKind::kConfigNotRecorded;
+}
+
 Measurement JoinMeasurements(const Measurement& a, const Measurement& b) {
   if (!b.ok()) return a;
   if (!a.ok()) return b;

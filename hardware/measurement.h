@@ -79,6 +79,9 @@ class Measurement {
   TimeSource source_ = TimeSource::kHardware;
 };
 
+// Whether this is what a recording answers of what it does not hold: neither a time nor a failure.
+bool IsNotRecorded(const Measurement& measurement);
+
 // Two measurements of one candidate as one: the samples of both, if both have some; else the one
 // that has; of two failures the first. Source and details are those of `a` where it knows them.
 Measurement JoinMeasurements(const Measurement& a, const Measurement& b);

@@ -25,8 +25,7 @@ struct Capabilities {
   std::string device;    // "tpu-v3"
   std::string versions;  // compiler and library versions that make results comparable; may be empty
   TimeSource time_source = TimeSource::kHardware;
-  bool compiles = false;  // can find the kernels of a program before optimisation
-  bool tiles = true;      // tile bounds mean something to it; not so on a CPU
+  bool tiles = true;  // tile bounds mean something to it; not so on a CPU
 };
 
 // Told of a result as soon as it is there: the candidate's position in the batch, and the result.

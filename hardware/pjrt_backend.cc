@@ -122,8 +122,7 @@ absl::StatusOr<std::unique_ptr<PjrtBackend>> PjrtBackend::Create(
       .device = DeviceNameOf(device.platform(), kind),
       .versions = absl::StrCat(CompilerVersion(device.platform_version(), backend->options_.plugin),
                                "; PJRT API ", device.api_version()),
-      .time_source = TimeSource::kHardware,
-      .compiles = true};
+      .time_source = TimeSource::kHardware};
   backend->capabilities_.tiles = absl::StartsWith(backend->capabilities_.device, "tpu");
   return backend;
 }

@@ -14,6 +14,7 @@
 #include "hardware/record_store_rows.h"
 #include "hardware/record_store_sql.h"
 #include "hardware/record_store_tables.h"
+#include "hlo/fingerprint.h"
 #include "soci/soci.h"
 
 namespace autotune {
@@ -43,14 +44,10 @@ class ResultCollector {
   absl::Status Add(absl::string_view key, absl::string_view outcome, TimeSource source) {
     absl::StatusOr<Measurement> measurement = MeasurementOf(outcome, source);
     if (!measurement.ok()) return measurement.status();
-    if (!measurement->ok()) {
-      const FailureKind kind = measurement->failure().kind;
-      if (kind == FailureKind::kKernelNotRecorded || kind == FailureKind::kConfigNotRecorded) {
-        return absl::OkStatus();
-      }
-    }
+    if (IsNotRecorded(*measurement)) return absl::OkStatus();
     if (const auto found = index_.find(key); found != index_.end()) {
-      Join(*measurement, &results_[*found].measurement);
+      Measurement& known = results_[*found].measurement;
+      known = JoinMeasurements(known, *measurement);
       return absl::OkStatus();
     }
     absl::StatusOr<Config> config = Config::FromKey(key);
@@ -70,18 +67,6 @@ class ResultCollector {
     if (!absl::ConsumePrefix(&outcome, "!")) return MeasurementFromColumns(outcome, "", "", source);
     const size_t colon = outcome.find(':');
     return MeasurementFromColumns("", outcome.substr(0, colon), outcome.substr(colon + 1), source);
-  }
-
-  // Samples add up; a time beats a failure; of failures the first stays.
-  static void Join(const Measurement& more, Measurement* known) {
-    if (!more.ok()) return;
-    if (!known->ok()) {
-      *known = more;
-      return;
-    }
-    std::vector<double> samples(known->samples().begin(), known->samples().end());
-    samples.insert(samples.end(), more.samples().begin(), more.samples().end());
-    *known = Measurement::FromSamples(std::move(samples), known->source());
   }
 
   // Positions in results_, found by the configuration's key.
@@ -188,15 +173,15 @@ absl::StatusOr<std::vector<StoredResult>> SqlRecordStore::LookupBefore(
     sql << "SELECT COUNT(*) FROM candidates WHERE " << of_kernel, soci::into(records);
     collector.Reserve(records);
     const std::string where = absl::StrCat(of_kernel, " AND ", measured);
-    ForEachOutcome(sql, session_->location().kind, where, "recorded, run, sequence",
-                   [&](absl::string_view key, absl::string_view outcome) {
-                     absl::Status error = collector.Add(key, outcome, context.source);
-                     if (error.ok() || !first_error.ok()) return;
-                     first_error = absl::DataLossError(absl::StrCat(
-                         "record store ", url(), ": a record of kernel ",
-                         absl::Hex(kernel_fingerprint, absl::kZeroPad16), ", configuration ", key,
-                         ", is damaged: ", error.message(), kDamageAdvice));
-                   });
+    ForEachOutcome(
+        sql, session_->location().kind, where, "recorded, run, sequence",
+        [&](absl::string_view key, absl::string_view outcome) {
+          absl::Status error = collector.Add(key, outcome, context.source);
+          if (error.ok() || !first_error.ok()) return;
+          first_error = absl::DataLossError(absl::StrCat(
+              "record store ", url(), ": a record of kernel ", FingerprintText(kernel_fingerprint),
+              ", configuration ", key, ", is damaged: ", error.message(), kDamageAdvice));
+        });
     return first_error;
   });
   if (!status.ok()) return status;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "hardware/record_store_rows.h"
 #include "hardware/record_store_tables.h"
+#include "hlo/fingerprint.h"
 #include "soci/soci.h"
 
 namespace autotune {
@@ -125,8 +126,8 @@ absl::StatusOr<Kernel> SqlRecordStore::GetKernel(uint64_t fingerprint) {
   });
   if (!status.ok()) return status;
   if (!row.has_value()) {
-    return absl::NotFoundError(absl::StrCat("record store ", url(), " has no kernel ",
-                                            absl::Hex(fingerprint, absl::kZeroPad16)));
+    return absl::NotFoundError(
+        absl::StrCat("record store ", url(), " has no kernel ", FingerprintText(fingerprint)));
   }
   absl::StatusOr<Kernel> kernel = KernelFromRow(*row);
   if (kernel.ok()) return kernel;

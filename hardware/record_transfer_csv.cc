@@ -16,6 +16,7 @@
 #include "hardware/record_importer.h"
 #include "hardware/record_store_rows.h"
 #include "hardware/record_transfer.h"
+#include "hlo/fingerprint.h"
 
 namespace autotune {
 namespace {
@@ -83,7 +84,7 @@ std::vector<std::string> CandidateFields(const CandidateRecord& record) {
   return {Guarded(row.run),
           absl::StrCat(row.sequence),
           Guarded(row.kernel_name),
-          absl::StrCat(absl::Hex(record.kernel_fingerprint, absl::kZeroPad16)),
+          FingerprintText(record.kernel_fingerprint),
           Guarded(context.device),
           Guarded(context.backend),
           Guarded(context.versions),

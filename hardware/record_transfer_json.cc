@@ -12,14 +12,13 @@
 #include "hardware/possible_time.h"
 #include "hardware/record_store_rows.h"
 #include "hardware/recording_forms.h"
+#include "hlo/fingerprint.h"
 #include "nlohmann/json.hpp"
 
 namespace autotune {
 namespace {
 
 using nlohmann::json;
-
-std::string HexText(uint64_t value) { return absl::StrCat(absl::Hex(value, absl::kZeroPad16)); }
 
 // Reads members of an object; the first error stays.
 class MemberReader {
@@ -169,9 +168,12 @@ MeasurementContext ReadContext(MemberReader* reader) {
 }  // namespace
 
 json RunToJson(const RunRecord& run) {
-  json object = {{"record", "run"},           {"id", run.id},
-                 {"program", run.program},    {"options", run.options_json},
-                 {"seed", HexText(run.seed)}, {"started", run.started_unix_micros},
+  json object = {{"record", "run"},
+                 {"id", run.id},
+                 {"program", run.program},
+                 {"options", run.options_json},
+                 {"seed", FingerprintText(run.seed)},
+                 {"started", run.started_unix_micros},
                  {"outcome", run.outcome}};
   if (run.finished_unix_micros.has_value()) object["finished"] = *run.finished_unix_micros;
   return object;
@@ -196,7 +198,7 @@ json CandidateToJson(const CandidateRecord& record) {
   json object = {{"record", "candidate"},
                  {"run", record.run_id},
                  {"sequence", record.sequence},
-                 {"kernel", HexText(record.kernel_fingerprint)},
+                 {"kernel", FingerprintText(record.kernel_fingerprint)},
                  {"kernel_name", record.kernel_name},
                  {"device", context.device},
                  {"backend", context.backend},
@@ -255,7 +257,7 @@ json KernelToJson(const Kernel& kernel) {
   proto::KernelRecord record;
   KernelToProto(kernel, &record);
   return {{"record", "kernel"},
-          {"fingerprint", HexText(kernel.fingerprint)},
+          {"fingerprint", FingerprintText(kernel.fingerprint)},
           {"name", kernel.name},
           {"kernel", absl::Base64Escape(Gzip(SerializeDeterministically(record)))}};
 }

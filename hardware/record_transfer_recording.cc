@@ -35,13 +35,10 @@ bool ToRecordedConfig(const CandidateRecord& record, const MeasurementContext& c
     return false;
   }
   const Measurement& measurement = *record.measurement;
+  if (IsNotRecorded(measurement)) return false;
   if (measurement.ok()) {
     recorded->seconds.assign(measurement.samples().begin(), measurement.samples().end());
   } else {
-    const FailureKind kind = measurement.failure().kind;
-    if (kind == FailureKind::kKernelNotRecorded || kind == FailureKind::kConfigNotRecorded) {
-      return false;
-    }
     recorded->failures.push_back(measurement.failure());
   }
   recorded->is_default = record.is_default;

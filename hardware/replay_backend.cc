@@ -35,7 +35,6 @@ ReplayBackend::ReplayBackend(Recording recording) : recording_(std::move(recordi
   capabilities_.device = origin.device;
   capabilities_.versions = origin.versions;
   capabilities_.time_source = origin.source;
-  capabilities_.compiles = false;
 }
 
 absl::StatusOr<std::unique_ptr<ReplayBackend>> ReplayBackend::Create(

@@ -15,10 +15,8 @@ struct Occurrences {
 };
 
 double SecondsOf(const Kernel& kernel, const DeviceSpec& device) {
-  if (kernel.compiler_choice.has_value() && kernel.compiler_choice->estimated_cycles.has_value()) {
-    return static_cast<double>(*kernel.compiler_choice->estimated_cycles) / device.clock_hz;
-  }
-  return RooflineSeconds(kernel, device);
+  const std::optional<double> estimate = CompilerEstimateSeconds(kernel, device);
+  return estimate ? *estimate : RooflineSeconds(kernel, device);
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "hlo/fingerprint.h"
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
 namespace autotune {
 namespace {
 
@@ -19,6 +22,16 @@ Fingerprinter& Fingerprinter::AddText(absl::string_view text) {
   AddInt(text.size());
   for (const char c : text) state_ = (state_ ^ static_cast<unsigned char>(c)) * kFnvPrime;
   return *this;
+}
+
+std::string FingerprintText(uint64_t fingerprint) {
+  return absl::StrCat(absl::Hex(fingerprint, absl::kZeroPad16));
+}
+
+std::optional<uint64_t> FingerprintFromText(absl::string_view text) {
+  uint64_t value = 0;
+  if (text.size() != 16 || !absl::SimpleHexAtoi(text, &value)) return std::nullopt;
+  return value;
 }
 
 uint64_t Fingerprinter::Get() const {

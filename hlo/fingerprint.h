@@ -2,6 +2,8 @@
 #define AUTOTUNE_HLO_FINGERPRINT_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "absl/strings/string_view.h"
 
@@ -23,6 +25,10 @@ class Fingerprinter {
  private:
   uint64_t state_ = 14695981039346656037u;
 };
+
+// A fingerprint as files and messages have it: 16 hexadecimal digits; nullopt for anything else.
+std::string FingerprintText(uint64_t fingerprint);
+std::optional<uint64_t> FingerprintFromText(absl::string_view text);
 
 }  // namespace autotune
 

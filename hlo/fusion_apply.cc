@@ -88,36 +88,4 @@ absl::StatusOr<std::unique_ptr<HloModule>> ApplyFusion(const FusionGraph& graph,
   return module;
 }
 
-absl::StatusOr<FusionDecision> ReadCuts(const FusionGraph& graph, const HloModule& program) {
-  absl::flat_hash_map<absl::string_view, const HloInstruction*> by_name;
-  for (const HloComputation* computation : program.computations()) {
-    for (const HloInstruction* instruction : computation->instructions()) {
-      by_name.emplace(instruction->name(), instruction);
-    }
-  }
-  FusionDecision decision;
-  for (int32_t i = 0; i < graph.edge_count(); ++i) {
-    const FusionEdge& edge = graph.edges()[static_cast<size_t>(i)];
-    const HloInstruction& producer = *graph.nodes()[static_cast<size_t>(edge.producer)].instruction;
-    const HloInstruction& consumer = *graph.nodes()[static_cast<size_t>(edge.consumer)].instruction;
-    const auto found = by_name.find(consumer.name());
-    bool known = false;
-    if (found != by_name.end()) {
-      for (const HloInstruction* operand : found->second->operands()) {
-        const bool barrier = operand->opcode() == HloOpcode::kOptBarrier &&
-                             operand->operand(0).name() == producer.name();
-        if (barrier) decision.cuts.push_back(i);
-        known = barrier || operand->name() == producer.name();
-        if (known) break;
-      }
-    }
-    if (!known) {
-      return absl::InvalidArgumentError(absl::StrCat("the program has no edge from ",
-                                                     producer.name(), " to ", consumer.name(),
-                                                     ": it stems from another one"));
-    }
-  }
-  return decision;
-}
-
 }  // namespace autotune

@@ -26,10 +26,6 @@ absl::StatusOr<std::unique_ptr<HloModule>> ApplyFusion(const FusionGraph& graph,
 absl::StatusOr<proto::HloModuleProto> FusionProgram(const FusionGraph& graph,
                                                     const FusionDecision& decision);
 
-// The cuts that `program`, a result of ApplyFusion, has against the graph of its original: the
-// inverse. InvalidArgument if it does not stem from that original.
-absl::StatusOr<FusionDecision> ReadCuts(const FusionGraph& graph, const HloModule& program);
-
 }  // namespace autotune
 
 #endif  // AUTOTUNE_HLO_FUSION_APPLY_H_

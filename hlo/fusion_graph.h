@@ -56,7 +56,6 @@ class FusionGraph {
   static absl::StatusOr<FusionGraph> Create(std::shared_ptr<const HloModule> module);
 
   const HloModule& module() const { return *module_; }
-  std::shared_ptr<const HloModule> shared_module() const { return module_; }
 
   const std::vector<FusionNode>& nodes() const { return nodes_; }
   const std::vector<FusionEdge>& edges() const { return edges_; }

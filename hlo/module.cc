@@ -47,13 +47,6 @@ HloModule::HloModule()
 
 HloModule::~HloModule() = default;
 
-const HloComputation* HloModule::FindComputation(absl::string_view name) const {
-  for (const HloComputation* computation : computations_) {
-    if (computation->name() == name) return computation;
-  }
-  return nullptr;
-}
-
 const HloInstruction* HloModule::FindInstruction(absl::string_view name) const {
   for (const HloComputation* computation : computations_) {
     if (const HloInstruction* found = computation->FindInstruction(name)) return found;

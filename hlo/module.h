@@ -54,8 +54,6 @@ class HloModule {
   // Callees before their callers; the entry computation is not always the last.
   absl::Span<const HloComputation* const> computations() const { return computations_; }
   const HloComputation& entry_computation() const { return *entry_; }
-  // The computation of that name, or null. Linear in the number of computations.
-  const HloComputation* FindComputation(absl::string_view name) const;
   // The first instruction of that name, or null. Linear in the size of the module.
   const HloInstruction* FindInstruction(absl::string_view name) const;
 

@@ -32,7 +32,6 @@ class Shape {
   static Shape ArrayWithDefaultLayout(ElementType type, absl::Span<const int64_t> dimensions);
   static Shape Tuple(std::vector<Shape> elements);
   static Shape Token() { return Shape(proto::TOKEN); }
-  static Shape Opaque() { return Shape(proto::OPAQUE_TYPE); }
   static Shape Buffer(Shape content);
 
   // Total on any message: what does not fit the schema's rules is kept as it is and left to the

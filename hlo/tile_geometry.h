@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -156,8 +155,6 @@ class TileGeometry {
   static absl::StatusOr<TileGeometry> Create(const HloModule& kernel_module);
 
   HeroKind hero_kind() const { return hero_kind_; }
-  // The hero's name in the module, for messages.
-  const std::string& hero_name() const { return hero_name_; }
 
   // The dimensions that bounds are given for, in physical order, major to minor. kernel_dims() is
   // empty unless the hero is a convolution or a reduce-window.
@@ -227,7 +224,6 @@ class TileGeometry {
   int64_t InputCopyBytes(const TileEvaluation& tile) const;
 
   HeroKind hero_kind_ = HeroKind::kElementwise;
-  std::string hero_name_;
   std::vector<BoundDim> output_dims_;
   std::vector<BoundDim> kernel_dims_;
   std::vector<int> tied_output_;

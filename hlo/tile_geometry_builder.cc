@@ -1,7 +1,6 @@
 #include "hlo/tile_geometry_builder.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -128,7 +127,6 @@ absl::Status TileGeometryBuilder::FindHero() {
   if (!hero.ok()) return hero.status();
   hero_ = hero->instruction;
   geometry_.hero_kind_ = hero->kind;
-  geometry_.hero_name_ = std::string(hero_->name());
   return absl::OkStatus();
 }
 

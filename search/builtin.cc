@@ -65,6 +65,13 @@ absl::Span<const StrategyInfo> BuiltinStrategies() {
   return infos;
 }
 
+const StrategyInfo* FindStrategy(absl::string_view name) {
+  for (const StrategyInfo& info : BuiltinStrategies()) {
+    if (name == info.name) return &info;
+  }
+  return nullptr;
+}
+
 absl::StatusOr<std::unique_ptr<SearchStrategy>> CreateStrategy(const std::string& name,
                                                                const SearchSpace* space,
                                                                const CandidateScorer* scorer,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "search/candidate_scorer.h"
 #include "search/search_space.h"
@@ -22,6 +23,12 @@ struct StrategyInfo {
 
 // All strategies, in the order in which they are shown.
 absl::Span<const StrategyInfo> BuiltinStrategies();
+
+// The one of a name; null if there is none.
+const StrategyInfo* FindStrategy(absl::string_view name);
+
+// What searches where nothing can score.
+inline constexpr char kBlindStrategy[] = "annealing";
 
 // Creates a strategy by name. `space` and `scorer` (may be null) must outlive it. Fails with
 // InvalidArgument for an unknown name, listing the known ones, and for a strategy that needs a

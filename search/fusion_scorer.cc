@@ -108,7 +108,6 @@ FusionKernelFeatures FusionScorer::Finish(double compute_seconds, double bytes,
 }
 
 void FusionScorer::FillCost(const FusionGroups& groups, int32_t root, GroupCost* filled) const {
-  ++scored_groups_;
   GroupCost& cost = *filled;
   for (auto* nodes : {&cost.group.nodes, &cost.group.written, &cost.group.read}) nodes->clear();
   cost.features = FusionKernelFeatures();

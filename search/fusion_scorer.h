@@ -76,9 +76,6 @@ class FusionScorer final : public CandidateScorer {
   double MergeEffect(const Config& config, const std::vector<int32_t>& first,
                      const std::vector<int32_t>& second) const;
 
-  // How many groups were scored so far: for tests of what is incremental.
-  int64_t scored_groups() const { return scored_groups_; }
-
  private:
   struct State;
   struct NodeCost {
@@ -133,7 +130,6 @@ class FusionScorer final : public CandidateScorer {
   std::vector<int32_t> operand_edges_;  // beside the graph's operands: the edge, or -1
   std::vector<size_t> first_operand_;
   std::atomic<int64_t> version_ = 0;
-  mutable std::atomic<int64_t> scored_groups_ = 0;
 
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<uint64_t, double> known_ ABSL_GUARDED_BY(mutex_);  // by nodes' hash

@@ -264,16 +264,4 @@ Config FusionSpace::Crossover(const Config& a, const Config& b, Rng& rng) const 
   return ToConfig(edges_, cut_a);
 }
 
-std::vector<Config> FusionSpace::StartingPoints(int64_t limit) const {
-  std::vector<Config> starts = {Config(FusionDecision{}), Config(FusionDecision{edges_})};
-  for (int64_t edge : edges_) {
-    if (static_cast<int64_t>(starts.size()) >= limit) break;
-    starts.emplace_back(FusionDecision{{edge}});
-  }
-  if (static_cast<int64_t>(starts.size()) > limit) {
-    starts.erase(starts.begin() + limit, starts.end());
-  }
-  return starts;
-}
-
 }  // namespace autotune

@@ -46,8 +46,6 @@ class FusionSpace final : public SearchSpace {
   Config Crossover(const Config& a, const Config& b, Rng& rng) const override;
 
   const std::vector<int64_t>& edges() const { return edges_; }
-  // Where to start: the compiler's own choice, everything cut, and each edge cut alone.
-  std::vector<Config> StartingPoints(int64_t limit) const;
 
  private:
   FusionSpace(const FusionGraph* graph, std::vector<int64_t> edges);

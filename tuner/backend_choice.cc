@@ -111,17 +111,14 @@ KernelSpace ReplayedKernelSpace(const Kernel& kernel, const Recording& recording
 
 absl::StatusOr<ChosenBackend> ChooseReplay(const TuneOptions& options, const Program& program) {
   if (options.recordings.empty() && !program.recording) {
-    return WithExitCode(kExitWrongUse,
-                        absl::InvalidArgumentError("--backend replay needs --recording FILE"));
+    return WrongUse("--backend replay needs --recording FILE");
   }
   absl::StatusOr<std::unique_ptr<ReplayBackend>> replay = OpenRecordings(options, program);
   if (!replay.ok()) return WithExitCode(kExitBadInput, replay.status());
   const std::string device = (*replay)->capabilities().device;
   if (!options.target.empty() && options.target != device) {
-    return WithExitCode(kExitWrongUse,
-                        absl::InvalidArgumentError(absl::StrCat("--target ", options.target, ": ",
-                                                                RecordingNames(options, program),
-                                                                " was recorded on ", device)));
+    return WrongUse(absl::StrCat("--target ", options.target, ": ",
+                                 RecordingNames(options, program), " was recorded on ", device));
   }
   const Recording& recording = (*replay)->recording();
   absl::Status matching =
@@ -160,9 +157,9 @@ absl::Status CompileForKernels(AotBackend& backend, Program& program) {
 
 absl::StatusOr<ChosenBackend> ChooseAot(const TuneOptions& options, Program& program) {
   if (options.space == "layout") {
-    return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(
-                                           "--space layout is offered for recorded layouts only: "
-                                           "give them with --recording FILE, or as PROGRAM"));
+    return WrongUse(
+        "--space layout is offered for recorded layouts only: "
+        "give them with --recording FILE, or as PROGRAM");
   }
   AotBackendOptions aot;
   const AssumedTarget assumed = AssumeTarget({&program, 1});
@@ -277,12 +274,6 @@ absl::StatusOr<ChosenBackend> ChooseBackend(const TuneOptions& options, Program&
     return ChooseAot(options, program);
   }
   if (options.backend == "fleet") return ChooseFleet(options, program);
-  if (!options.backend.empty()) {
-    return WithExitCode(
-        kExitBroken, absl::UnavailableError(absl::StrCat("--backend ", options.backend,
-                                                         ": this version does not have it yet; "
-                                                         "there are replay, aot, pjrt and fleet")));
-  }
   return WithExitCode(kExitBroken, absl::UnavailableError(kHowToGetABackend));
 }
 

@@ -39,10 +39,8 @@ absl::Status FindKernels(PjrtBackend& backend, Program& program) {
 
 absl::Status TakeWholeProgram(Program& program) {
   if (program.module == nullptr) {
-    return WithExitCode(
-        kExitBadInput,
-        absl::InvalidArgumentError(absl::StrCat(
-            program.path, " is a recording of TPU kernels, which this device cannot run")));
+    return BadInput(
+        absl::StrCat(program.path, " is a recording of TPU kernels, which this device cannot run"));
   }
   absl::StatusOr<Kernel> whole = ProgramAsKernel(program.module);
   if (!whole.ok()) return whole.status();

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "hlo/fingerprint.h"
 #include "nlohmann/json.hpp"
 
 namespace autotune {
@@ -106,14 +107,6 @@ absl::StatusOr<BestConfig::KernelEntry> EntryFromJson(const json& entry, size_t 
 }
 
 }  // namespace
-
-std::string FingerprintText(uint64_t fingerprint) { return absl::StrFormat("%016x", fingerprint); }
-
-std::optional<uint64_t> FingerprintFromText(absl::string_view text) {
-  uint64_t value = 0;
-  if (text.size() != 16 || !absl::SimpleHexAtoi(text, &value)) return std::nullopt;
-  return value;
-}
 
 BestConfig BestConfig::FromReport(const TuningReport& report) {
   BestConfig best;

@@ -50,10 +50,6 @@ struct BestConfig {
   static absl::StatusOr<BestConfig> Parse(const std::string& text, const std::string& name);
 };
 
-// A fingerprint as files write it: 16 hexadecimal digits.
-std::string FingerprintText(uint64_t fingerprint);
-std::optional<uint64_t> FingerprintFromText(absl::string_view text);
-
 }  // namespace autotune
 
 #endif  // AUTOTUNE_TUNER_BEST_CONFIG_H_

@@ -54,7 +54,6 @@ BudgetPlan PlanBudget(int64_t units, int64_t kernels, int64_t unrecorded_default
   const int64_t left = units - plan.defaults;
   // A finalist without its default, or the other way round, tells nothing.
   if (confirm) plan.confirmation = 2 * std::min({kernels, units / 8, left / 2});
-  plan.search = left - plan.confirmation;
   return plan;
 }
 

@@ -60,11 +60,11 @@ class Budget {
   double seconds_spent_ = 0;
 };
 
-// How a budget is laid out before anything is measured. Data only.
+// How a budget is laid out before anything is measured; what is left is for the strategies. Data
+// only.
 struct BudgetPlan {
   int64_t defaults = 0;      // for the compiler's choice of kernels that have no record
   int64_t confirmation = 0;  // for measuring finalists and defaults again
-  int64_t search = 0;        // for the strategies
 };
 
 // Defaults come first, those of the kernels that take most; of kernels beyond a quarter of the

@@ -65,10 +65,6 @@ struct ApplyOptions {
   bool json = false;
 };
 
-absl::Status Invalid(const std::string& message) {
-  return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(message));
-}
-
 // Whether both paths lead to one file, there or not.
 bool IsSameFile(const std::string& a, const std::string& b) {
   if (a.empty() || a == b) return a == b;
@@ -102,14 +98,12 @@ absl::StatusOr<std::shared_ptr<const HloModule>> LoadSource(const ApplyOptions& 
   const bool fits = program->module != nullptr && (IsBeforeOptimisation(*program) ||
                                                    (TakesTiles(*program->module) && !before_only));
   if (!fits) {
-    return WithExitCode(
-        kExitBadInput,
-        absl::InvalidArgumentError(absl::StrCat(
-            path,
-            " is no program before optimisation: cuts need one, so do --form source and --to "
-            "stablehlo, and so do tiles where the optimised program is not scheduled or holds "
-            "arrays in VMEM; give it with --source FILE (in JAX: "
-            "jax.jit(f).lower(*args).as_text(\"hlo\"))")));
+    return BadInput(absl::StrCat(
+        path,
+        " is no program before optimisation: cuts need one, so do --form source and --to "
+        "stablehlo, and so do tiles where the optimised program is not scheduled or holds "
+        "arrays in VMEM; give it with --source FILE (in JAX: "
+        "jax.jit(f).lower(*args).as_text(\"hlo\"))"));
   }
   const int64_t elided = program->module->elided_constant_count();
   if (elided == 0) return program->module;
@@ -191,7 +185,7 @@ absl::StatusOr<std::string> Validate(const ApplyOptions& options, const AppliedP
   if (!device.ok()) return device.status();
   const bool tiles = (*device)->capabilities().tiles;
   if (!tiles && original.is_scheduled()) {
-    return Invalid(
+    return WrongUse(
         "--validate cannot run an optimised program on a device that is no TPU: give --plugin of a "
         "TPU, or the program before optimisation with --source");
   }
@@ -322,14 +316,14 @@ void Show(const ApplyOptions& options, const AppliedProgram& applied, const AotB
 
 absl::StatusOr<int> Apply(const ApplyOptions& options, CommandContext& context) {
   if (options.to != "hlo" && options.to != "pb" && options.to != "stablehlo") {
-    return Invalid(absl::StrCat("--to takes hlo, pb or stablehlo; got \"", options.to, "\""));
+    return WrongUse(absl::StrCat("--to takes hlo, pb or stablehlo; got \"", options.to, "\""));
   }
   if (options.form != "scheduled" && options.form != "source") {
-    return Invalid(absl::StrCat("--form takes scheduled or source; got \"", options.form, "\""));
+    return WrongUse(absl::StrCat("--form takes scheduled or source; got \"", options.form, "\""));
   }
   if (IsSameFile(options.serialize, options.out)) {
-    return Invalid(absl::StrCat("--serialize and --out are both ", options.out,
-                                ": the program and the executable take a file each"));
+    return WrongUse(absl::StrCat("--serialize and --out are both ", options.out,
+                                 ": the program and the executable take a file each"));
   }
   absl::StatusOr<BestConfig> best = LoadBest(options.config);
   if (!best.ok()) return best.status();

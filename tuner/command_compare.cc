@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@
 #include "tuner/printable.h"
 #include "tuner/program.h"
 #include "tuner/shell_words.h"
+#include "tuner/tune_options.h"
 
 namespace autotune {
 namespace {
@@ -84,9 +86,9 @@ absl::StatusOr<CompareInput> LoadInput(const CompareOptions& options) {
     recordings.push_back(*std::move(recording));
   }
   if (recordings.empty()) {
-    return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(
-                                           "compare works on recorded measurements: give them with "
-                                           "--recording FILE, or a recording as PROGRAM"));
+    return WrongUse(
+        "compare works on recorded measurements: give them with "
+        "--recording FILE, or a recording as PROGRAM");
   }
   absl::StatusOr<std::unique_ptr<ReplayBackend>> replay =
       ReplayBackend::Create(std::move(recordings));
@@ -111,10 +113,8 @@ absl::StatusOr<std::vector<std::pair<std::string, std::shared_ptr<CostModel>>>> 
     absl::StatusOr<std::shared_ptr<CostModel>> model = CreateModel(method.model, device, source);
     if (!model.ok()) return model.status();
     if (*model == nullptr) {
-      return WithExitCode(kExitWrongUse,
-                          absl::InvalidArgumentError(absl::StrCat(
-                              "the method ", method.Name(), " needs a model; '", method.model,
-                              "' is none. Without a model it is called ", method.strategy)));
+      return WrongUse(absl::StrCat("the method ", method.Name(), " needs a model; '", method.model,
+                                   "' is none. Without a model it is called ", method.strategy));
     }
     models.emplace_back(method.model, *std::move(model));
   }
@@ -179,9 +179,15 @@ absl::StatusOr<ComparisonReport> Compare(const CompareOptions& options,
   return report;
 }
 
-int RunCompare(const CompareOptions& options, CommandContext& context) {
+int RunCompare(const CompareOptions& options, const std::set<std::string>& given,
+               CommandContext& context) {
   InstallInterruptHandler();
   if (ComparesFusions(options.program, options.recordings)) {
+    for (const char* option : {"--html", "--with-default", "--exploration", "--compile-seconds",
+                               "--repeats", "--jobs"}) {
+      if (!given.contains(option)) continue;
+      return context.Fail(kExitWrongUse, absl::StrCat(option, " is not for recordings of fusions"));
+    }
     FusionCompareOptions fusion{options.program, options.recordings, options.methods};
     if (options.methods == kDefaultMethods) fusion.methods = kFusionMethods;
     fusion.seeds = options.seeds;
@@ -245,7 +251,9 @@ void AddCompareCommand(CLI::App& app, CommandContext& context) {
   command->add_flag("--json", options->json, "One JSON document on standard output");
   command->add_flag("--quiet", options->quiet, "No progress");
   command->footer(kExamples);
-  command->callback([options, &context] { context.exit_code = RunCompare(*options, context); });
+  command->callback([options, command, &context] {
+    context.exit_code = RunCompare(*options, GivenOptions(*command), context);
+  });
 }
 
 }  // namespace autotune

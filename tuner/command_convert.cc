@@ -79,14 +79,12 @@ void WarnOfLosses(const std::string& name, HloFormat to, const ReadModuleResult&
 absl::StatusOr<std::string> Convert(const ConvertOptions& options, CommandContext& context) {
   const std::optional<HloFormat> to = OutputFormat(options.to);
   if (!to) {
-    return WithExitCode(kExitWrongUse,
-                        absl::InvalidArgumentError(absl::StrCat(
-                            "--to takes hlo, pb, hloproto or pbtxt; got \"", options.to, "\"")));
+    return WrongUse(
+        absl::StrCat("--to takes hlo, pb, hloproto or pbtxt; got \"", options.to, "\""));
   }
   const std::optional<HloFormat> from = HloFormatFromName(options.format);
   if (!from) {
-    return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(absl::StrCat(
-                                           "--format: there is no form \"", options.format, "\"")));
+    return WrongUse(absl::StrCat("--format: there is no form \"", options.format, "\""));
   }
   absl::StatusOr<std::string> content = ReadWholeFile(options.input);
   if (!content.ok()) return WithExitCode(kExitBadInput, content.status());

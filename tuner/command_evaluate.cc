@@ -174,9 +174,9 @@ absl::StatusOr<EvaluationReport> EvaluateAll(const EvaluateOptions& options) {
   }
   if (!options.all) *files = UnseenFiles(*files, models);
   if (files->empty()) {
-    return WithExitCode(kExitBadInput,
-                        absl::InvalidArgumentError("the models were trained on all programs of the "
-                                                   "data; --all evaluates on these as well"));
+    return BadInput(
+        "the models were trained on all programs of the "
+        "data; --all evaluates on these as well");
   }
   EvaluationReport report;
   report.bootstrap = static_cast<int>(options.bootstrap);
@@ -286,10 +286,9 @@ absl::StatusOr<std::vector<FusionProgramQuality>> EvaluateFusion(const EvaluateO
   if (!found.ok()) return found.status();
   const std::vector<FusionPair>& pairs = *found;
   if (pairs.size() < 2 || options.models.size() > 1) {
-    return WithExitCode(kExitBadInput,
-                        absl::InvalidArgumentError(
-                            "--task fusion takes at most one --model, and folders of at least two "
-                            "programs NAME.hlo with recordings NAME.jsonl.gz of their fusions"));
+    return BadInput(
+        "--task fusion takes at most one --model, and folders of at least two "
+        "programs NAME.hlo with recordings NAME.jsonl.gz of their fusions");
   }
   if (options.models.empty()) {
     const absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch =
@@ -391,7 +390,8 @@ void AddEvaluateCommand(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<EvaluateOptions>();
   command->add_option("--model", options->models, "The folder of a model; may be repeated")
       ->allow_extra_args(false);
-  command->add_option("--data", options->data, "Recordings, or folders of them")->required();
+  command->add_option("--data", options->data, "Recordings or .npz files, or folders of them")
+      ->required();
   command->add_flag("--all", options->all, "Also programs that a model was trained on");
   command->add_flag("--by-kernel", options->by_kernel, "Every kernel by itself (with --json)");
   AddNumber(*command, "--bootstrap", options->bootstrap, {0, 100000},

@@ -64,8 +64,10 @@ void AddInspectCommand(CLI::App& app, CommandContext& context) {
   auto options = std::make_shared<InspectOptions>();
   command->add_option("PROGRAM", options->program, "HLO text or protobuf, or a recording")
       ->required();
-  command->add_option("--target", options->target,
-                      "v2, v3, v4, v5e, v5p, v6e or v7x [the recording's, else v5e]");
+  command->add_option(
+      "--target", options->target,
+      "v2, v3, v4, v5e, v5p, v6e or v7x [the recording's; v3 for what was compiled for "
+      "v2 or v3; else v5e]");
   AddNumber(*command, "--limit", options->limit, kCountRange,
             "Kernels to show, dearest first; 0 shows all")
       ->capture_default_str();

@@ -178,8 +178,7 @@ absl::Status RecordProgram(Program program, const std::string& shard_path,
 // The fusion configurations of one program.
 absl::Status RecordFusion(const RecordOptions& options, CommandContext& context) {
   if (options.programs.size() != 1) {
-    return WithExitCode(kExitWrongUse,
-                        absl::InvalidArgumentError("--space fusion records one program at a time"));
+    return WrongUse("--space fusion records one program at a time");
   }
   FusionRecordOptions fusion;
   fusion.program = options.programs.front();
@@ -228,9 +227,7 @@ absl::StatusOr<std::unique_ptr<AotBackend>> OpenCompiler(const RecordOptions& op
 
 absl::Status Record(const RecordOptions& options, CommandContext& context) {
   if (options.backend != "aot") {
-    return WithExitCode(kExitWrongUse,
-                        absl::InvalidArgumentError(absl::StrCat("--backend takes aot here; got \"",
-                                                                options.backend, "\"")));
+    return WrongUse(absl::StrCat("--backend takes aot here; got \"", options.backend, "\""));
   }
   absl::StatusOr<std::vector<Program>> programs = LoadAll(options);
   if (!programs.ok()) return programs.status();

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "hardware/record_store.h"
+#include "hlo/fingerprint.h"
 #include "nlohmann/json.hpp"
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"

@@ -35,10 +35,6 @@ absl::StatusOr<std::vector<std::string>> ChosenRuns(RecordStore& store,
   return chosen;
 }
 
-absl::Status WrongUse(const std::string& message) {
-  return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(message));
-}
-
 // Names each damaged record, and says what became of them.
 absl::Status PruneDamaged(RecordStore& store, bool dry_run, std::ostream& out) {
   const absl::StatusOr<PruneCounts> counts = store.Prune({.damaged = true, .dry_run = dry_run});

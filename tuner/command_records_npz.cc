@@ -13,6 +13,7 @@
 #include "costmodel/recorded_examples.h"
 #include "hardware/atomic_file.h"
 #include "hardware/npz_file.h"
+#include "hlo/fingerprint.h"
 #include "tuner/best_config.h"
 #include "tuner/output_files.h"
 #include "tuner/printable.h"

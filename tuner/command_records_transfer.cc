@@ -20,10 +20,6 @@
 namespace autotune {
 namespace {
 
-absl::Status WrongUse(const std::string& message) {
-  return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(message));
-}
-
 absl::StatusOr<Recording> DeviceRecording(RecordStore& store, const RecordsOptions& options) {
   if (options.device.empty()) {
     return WrongUse(absl::StrCat("--to ", options.form, " needs --device, such as tpu-v3"));

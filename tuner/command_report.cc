@@ -49,15 +49,16 @@ int RunReport(const ReportOptions& options, CommandContext& context) {
   for (const std::string& warning : report->warnings) {
     context.err << "warning: " << PrintableLine(warning) << "\n";
   }
-  const std::string path = HtmlPath(options);
-  const absl::Status written = WriteFileAtomically(path, RenderHtml(*report));
-  if (!written.ok()) return context.Fail(WithExitCode(kExitBroken, written));
   if (options.json) {
     context.out << DumpJson(RenderJson(*report)) << "\n";
   } else {
-    context.out << PrintableText(absl::StrCat(RenderHeadline(HeadlineOf(*report)), "\n",
-                                              RenderConsole(*report), "report:  ", path, "\n"));
+    context.out << PrintableText(
+        absl::StrCat(RenderHeadline(HeadlineOf(*report)), "\n", RenderConsole(*report)));
   }
+  const std::string path = HtmlPath(options);
+  const absl::Status written = WriteFileAtomically(path, RenderHtml(*report));
+  if (!written.ok()) return context.Fail(WithExitCode(kExitBroken, written));
+  if (!options.json) context.out << PrintableText(absl::StrCat("report:  ", path, "\n"));
   context.out.flush();
   return kExitDone;
 }

@@ -19,6 +19,14 @@ absl::Status WithExitCode(ExitCode code, const absl::Status& status) {
   return marked;
 }
 
+absl::Status WrongUse(absl::string_view message) {
+  return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(message));
+}
+
+absl::Status BadInput(absl::string_view message) {
+  return WithExitCode(kExitBadInput, absl::InvalidArgumentError(message));
+}
+
 absl::Status WithInputExitCode(const absl::Status& status) {
   if (status.GetPayload(kPayload)) return status;
   const bool broken =

@@ -27,9 +27,8 @@ absl::Status ReadFamilies(const std::string& path, ProgramFamilies* families) {
   try {
     json->get_to(*families);
   } catch (const nlohmann::json::exception&) {
-    return WithExitCode(kExitBadInput,
-                        absl::InvalidArgumentError(absl::StrCat(
-                            path, " must be a JSON object of families, each a list of programs")));
+    return BadInput(
+        absl::StrCat(path, " must be a JSON object of families, each a list of programs"));
   }
   return absl::OkStatus();
 }

@@ -27,6 +27,7 @@
 #include "costmodel/recorded_examples.h"
 #include "costmodel/trainer.h"
 #include "hardware/atomic_file.h"
+#include "hlo/fingerprint.h"
 #include "tuner/command_status.h"
 #include "tuner/commands.h"
 #include "tuner/interrupt.h"
@@ -122,10 +123,9 @@ absl::Status FindPairs(const TrainOptions& options, std::vector<FusionPair>* pai
   if (!found.ok()) return found.status();
   *pairs = *std::move(found);
   if (!pairs->empty()) return absl::OkStatus();
-  return WithExitCode(kExitBadInput,
-                      absl::InvalidArgumentError(
-                          "--task fusion takes folders of programs NAME.hlo with recordings "
-                          "NAME.jsonl.gz of their fusions (autotune record --space fusion)"));
+  return BadInput(
+      "--task fusion takes folders of programs NAME.hlo with recordings "
+      "NAME.jsonl.gz of their fusions (autotune record --space fusion)");
 }
 
 // A misspelt program would be trained on, and nothing be left to judge by.
@@ -134,9 +134,8 @@ absl::Status CheckTestPrograms(const std::vector<std::string>& test,
   for (const std::string& program : test) {
     if (std::find(programs.begin(), programs.end(), program) != programs.end()) continue;
     const std::set<std::string> known(programs.begin(), programs.end());
-    return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(absl::StrCat(
-                                           "--test: the data hold no program \"", program,
-                                           "\"; they hold ", absl::StrJoin(known, ", "))));
+    return WrongUse(absl::StrCat("--test: the data hold no program \"", program, "\"; they hold ",
+                                 absl::StrJoin(known, ", ")));
   }
   return absl::OkStatus();
 }
@@ -174,9 +173,8 @@ absl::Status ReadData(const TrainOptions& options, Setup* setup) {
 
 absl::StatusOr<Setup> Prepare(const TrainOptions& options) {
   if (options.task != "tile" && options.task != "fusion" && options.task != "layout") {
-    return WithExitCode(kExitWrongUse,
-                        absl::InvalidArgumentError(absl::StrCat(
-                            "--task takes tile, fusion or layout; got \"", options.task, "\"")));
+    return WrongUse(
+        absl::StrCat("--task takes tile, fusion or layout; got \"", options.task, "\""));
   }
   if (absl::Status status = MakeOutputDirectory(options.out); !status.ok()) return status;
   absl::StatusOr<RunLock> lock = RunLock::Acquire(options.out);
@@ -237,7 +235,7 @@ absl::Status Finish(const TrainOptions& options, const Setup& setup, const Train
   model.network = result.network->options();
   model.constants = setup.data.constants;
   model.split = setup.data.split;
-  model.data_fingerprint = absl::StrCat(absl::Hex(setup.data.fingerprint, absl::kZeroPad16));
+  model.data_fingerprint = FingerprintText(setup.data.fingerprint);
   model.data = DataToJson(setup);
   model.training = ToJson(setup.trainer);
   model.weights = result.network->Save(/*with_optimizer=*/false);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/fingerprint.h"
 #include "nlohmann/json.hpp"
 #include "tuner/compare_render.h"
 
@@ -83,7 +84,7 @@ Json ToJson(const KernelComparison& kernel) {
   return {{"name", kernel.name},
           {"kind", kernel.kind},
           {"count", kernel.count},
-          {"fingerprint", absl::StrCat(absl::Hex(kernel.fingerprint, absl::kZeroPad16))},
+          {"fingerprint", FingerprintText(kernel.fingerprint)},
           {"opaque", kernel.opaque},
           {"configs", kernel.configs},
           {"failures", kernel.failures},

@@ -29,11 +29,10 @@ absl::StatusOr<SearchMethod> ParseSearchMethod(absl::string_view text) {
     if (!has_plus) return method;
     return absl::InvalidArgumentError("the method 'default' takes no model");
   }
-  for (const StrategyInfo& strategy : BuiltinStrategies()) {
-    if (method.strategy != strategy.name) continue;
-    if (!strategy.needs_scorer || !method.model.empty()) return method;
-    return absl::InvalidArgumentError(absl::StrCat("the strategy '", strategy.name,
-                                                   "' needs a model, for instance ", strategy.name,
+  if (const StrategyInfo* strategy = FindStrategy(method.strategy)) {
+    if (!strategy->needs_scorer || !method.model.empty()) return method;
+    return absl::InvalidArgumentError(absl::StrCat("the strategy '", strategy->name,
+                                                   "' needs a model, for instance ", strategy->name,
                                                    "+analytical"));
   }
   return absl::InvalidArgumentError(absl::StrCat(

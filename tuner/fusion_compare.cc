@@ -53,8 +53,7 @@ absl::StatusOr<FusionStudy> Study(const std::vector<FusionPair>& pairs, const Fu
   absl::StatusOr<Program> program = LoadProgram(pair.program);
   if (!program.ok()) return program.status();
   if (program->module == nullptr) {
-    return WithExitCode(kExitBadInput,
-                        absl::InvalidArgumentError(absl::StrCat(pair.program, " is no program")));
+    return BadInput(absl::StrCat(pair.program, " is no program"));
   }
   absl::StatusOr<FusionGraph> graph = InlinedFusionGraph(*program->module);
   if (!graph.ok()) return WithExitCode(kExitBadInput, graph.status());

@@ -24,13 +24,6 @@ namespace {
 
 constexpr double kLeastSeconds = 5e-6;
 
-double MedianOf(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 FusionQuality QualityOf(const std::vector<double>& truth, const std::vector<double>& predicted) {
   FusionQuality quality;
   quality.kernels = static_cast<int64_t>(truth.size());

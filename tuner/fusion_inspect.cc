@@ -29,9 +29,8 @@ absl::StatusOr<FusionRecording> LoadFusionsOf(const FusionGraph& graph, const st
   absl::StatusOr<FusionRecording> recording = FusionRecording::Load(path);
   if (!recording.ok()) return WithExitCode(kExitBadInput, recording.status());
   if (recording->origin().fingerprint != FusionFingerprint(graph)) {
-    return WithExitCode(kExitBadInput,
-                        absl::InvalidArgumentError(absl::StrCat(
-                            path, " records ", recording->origin().program, ", another program")));
+    return BadInput(
+        absl::StrCat(path, " records ", recording->origin().program, ", another program"));
   }
   return recording;
 }

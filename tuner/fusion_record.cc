@@ -158,9 +158,7 @@ absl::Status RecordFusionSweep(const FusionRecordOptions& options, CommandContex
   absl::StatusOr<Program> program = LoadProgram(options.program);
   if (!program.ok()) return program.status();
   if (program->module == nullptr) {
-    return WithExitCode(kExitBadInput,
-                        absl::InvalidArgumentError(absl::StrCat(
-                            options.program, " is a recording; fusion needs a program")));
+    return BadInput(absl::StrCat(options.program, " is a recording; fusion needs a program"));
   }
   absl::StatusOr<FusionGraph> graph = InlinedFusionGraph(*program->module);
   if (!graph.ok()) return WithExitCode(kExitBadInput, graph.status());

@@ -24,6 +24,7 @@
 #include "tuner/interrupt.h"
 #include "tuner/output_files.h"
 #include "tuner/printable.h"
+#include "tuner/run_file.h"
 
 namespace autotune {
 
@@ -32,10 +33,9 @@ absl::Status FusionRun::LoadGraph() {
   if (!program.ok()) return program.status();
   program_ = *std::move(program);
   if (program_->module == nullptr) {
-    return WithExitCode(
-        kExitBadInput, absl::InvalidArgumentError(absl::StrCat(options_.program,
-                                                               " is a recording of kernels; fusion "
-                                                               "needs a program")));
+    return BadInput(absl::StrCat(options_.program,
+                                 " is a recording of kernels; fusion "
+                                 "needs a program"));
   }
   absl::StatusOr<FusionGraph> graph = InlinedFusionGraph(*program_->module);
   if (!graph.ok()) return WithExitCode(kExitBadInput, graph.status());
@@ -48,14 +48,19 @@ absl::Status FusionRun::LoadGraph() {
 
 absl::Status FusionRun::OpenRecording() {
   if (options_.recordings.size() != 1) {
-    return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(
-                                           "--space fusion replays one recording at a time"));
+    return WrongUse("--space fusion replays one recording at a time");
   }
   absl::StatusOr<FusionRecording> recording = LoadFusionsOf(*graph_, options_.recordings.front());
   if (!recording.ok()) return recording.status();
   recording_ = *std::move(recording);
   absl::StatusOr<DeviceSpec> device = FindDeviceSpec(recording_->origin().device);
   if (!device.ok()) return WithExitCode(kExitBadInput, device.status());
+  const absl::StatusOr<DeviceSpec> asked =
+      options_.target.empty() ? device : FindDeviceSpec(options_.target);
+  if (!asked.ok() || asked->name != device->name) {
+    return WrongUse(
+        absl::StrCat("the recording is of ", device->name, ", not of --target ", options_.target));
+  }
   device_ = *std::move(device);
   return absl::OkStatus();
 }
@@ -83,11 +88,10 @@ AotBackendOptions FusionRun::AotOptions() const {
 
 absl::Status FusionRun::OpenCompiler() {
   if (!options_.backend.empty() && options_.backend != "aot") {
-    return WithExitCode(kExitWrongUse,
-                        absl::InvalidArgumentError(absl::StrCat(
-                            "--space fusion works with --backend aot, or with the --recording of a "
-                            "fusion sweep, not with --backend ",
-                            options_.backend)));
+    return WrongUse(
+        absl::StrCat("--space fusion works with --backend aot, or with the --recording of a "
+                     "fusion sweep, not with --backend ",
+                     options_.backend));
   }
   absl::StatusOr<std::unique_ptr<FusionCompiler>> compiler = FusionCompiler::Create(AotOptions());
   if (!compiler.ok()) return WithExitCode(kExitBroken, compiler.status());
@@ -97,12 +101,6 @@ absl::Status FusionRun::OpenCompiler() {
 }
 
 absl::Status FusionRun::Prepare() {
-  if (options_.resume) {
-    return WithExitCode(kExitWrongUse,
-                        absl::InvalidArgumentError(
-                            "--space fusion needs no --resume: give the command again with the "
-                            "same --out, and what was compiled costs no time"));
-  }
   if (absl::Status status = LoadGraph(); !status.ok()) return status;
   const bool replays = !options_.recordings.empty();
   if (absl::Status status = replays ? OpenRecording() : OpenCompiler(); !status.ok()) return status;
@@ -112,6 +110,9 @@ absl::Status FusionRun::Prepare() {
   if (absl::Status status = MakeOutputDirectory(out_); !status.ok()) return status;
   absl::StatusOr<RunLock> lock = RunLock::Acquire(out_);
   if (!lock.ok()) return lock.status();
+  if (RunFile::Load(out_).ok()) {
+    return WrongUse(absl::StrCat(out_, " holds a run of tiles: give another --out"));
+  }
   lock_ = *std::move(lock);
   std::ostream& stream = options_.json ? context_.err : context_.out;
   if (!options_.quiet) {

@@ -53,7 +53,7 @@ class FusionRun {
   absl::Status Show(const FusionTuning& tuning) const;
   absl::StatusOr<double> TileGain();
   int TuneTiles(int64_t budget);
-  absl::Status Confirm(const JointSplit& split, const FusionTuning& tuning, int64_t tiles_spent);
+  absl::Status Confirm(const JointSplit& split, const FusionTuning& tuning);
   absl::Status WriteJoint(const JointSplit& split, const FusionTuning& tuning,
                           const JointResult& result, int64_t tiles_spent) const;
 

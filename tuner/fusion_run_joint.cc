@@ -23,6 +23,7 @@
 #include "tuner/output_files.h"
 #include "tuner/printable.h"
 #include "tuner/run_tuning.h"
+#include "tuner/stored_run.h"
 
 namespace autotune {
 namespace {
@@ -50,10 +51,9 @@ absl::StatusOr<int> FusionRun::RunJoint() {
   if (absl::Status status = Show(*tuning); !status.ok()) return status;
   if (tuning->stopped) return static_cast<int>(kExitInterrupted);
   // What fusion did not need goes to the tiles.
-  const int64_t tiles = split.tiles + split.fusion - tuning->compilations;
-  const int code = TuneTiles(tiles);
+  const int code = TuneTiles(split.tiles + split.fusion - tuning->compilations);
   if (code != kExitDone) return code;
-  absl::Status confirmed = Confirm(split, *tuning, tiles);
+  absl::Status confirmed = Confirm(split, *tuning);
   if (!confirmed.ok()) return confirmed;
   return code;
 }
@@ -85,8 +85,10 @@ int FusionRun::TuneTiles(int64_t budget) {
   return RunTuning(options, {"--space", "--backend", "--out", "--budget", "--target"}, context_);
 }
 
-absl::Status FusionRun::Confirm(const JointSplit& split, const FusionTuning& tuning,
-                                int64_t tiles_spent) {
+absl::Status FusionRun::Confirm(const JointSplit& split, const FusionTuning& tuning) {
+  // A run of tiles may end before its budget does.
+  absl::StatusOr<TuningReport> tile_run = LoadStoredRun(absl::StrCat(out_, "/tiles"));
+  if (!tile_run.ok()) return WithExitCode(kExitBroken, tile_run.status());
   const std::string tile_path = absl::StrCat(out_, "/tiles/best.json");
   absl::StatusOr<std::string> text = ReadWholeFile(tile_path);
   if (!text.ok()) return WithExitCode(kExitBroken, text.status());
@@ -109,7 +111,7 @@ absl::Status FusionRun::Confirm(const JointSplit& split, const FusionTuning& tun
       *compiler_, **backend, **program, tuning.base.total, *compiled, *tiles, split.confirm - 1);
   if (!result.ok()) return WithExitCode(kExitBroken, result.status());
   ++result->compilations;
-  return WriteJoint(split, tuning, *result, tiles_spent);
+  return WriteJoint(split, tuning, *result, tile_run->measurements);
 }
 
 absl::Status FusionRun::WriteJoint(const JointSplit& split, const FusionTuning& tuning,

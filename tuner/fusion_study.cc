@@ -13,19 +13,6 @@
 namespace autotune {
 namespace {
 
-bool IsStrategy(const std::string& name) {
-  const auto strategies = BuiltinStrategies();
-  return std::any_of(strategies.begin(), strategies.end(),
-                     [&name](const StrategyInfo& info) { return name == info.name; });
-}
-
-bool NeedsModel(const std::string& name) {
-  const auto strategies = BuiltinStrategies();
-  return std::any_of(strategies.begin(), strategies.end(), [&name](const StrategyInfo& info) {
-    return name == info.name && info.needs_scorer;
-  });
-}
-
 // The fastest of the first `budget` compilations of a run.
 const FusionEntry& FastestOf(const FusionTuning& tuning, int64_t budget) {
   const std::vector<FusionEntry>& entries = tuning.recording.entries();
@@ -106,11 +93,12 @@ absl::StatusOr<FusionMethod> FusionMethod::Parse(const std::string& name) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the method ", name, " names no model of fusion; those are analytical, refit and learned"));
   }
-  if (!IsStrategy(parts.first)) {
+  const StrategyInfo* strategy = FindStrategy(parts.first);
+  if (strategy == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("unknown strategy \"", parts.first, "\" in the method ", name));
   }
-  if (NeedsModel(parts.first) && method.guide == FusionGuide::kNone) {
+  if (strategy->needs_scorer && method.guide == FusionGuide::kNone) {
     return absl::InvalidArgumentError(
         absl::StrCat("the method ", name, " needs a model, for instance ", name, "+refit"));
   }

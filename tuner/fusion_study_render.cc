@@ -22,12 +22,6 @@ json ChangeJson(const FusionTimes& change) {
       {"schedule", change.schedule}, {"bundles", change.bundles}, {"compiler", change.compiler}};
 }
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 // One line of cells of every method and budget: what the primary estimate says, and in brackets
 // what the other two say of the same program.
 std::string ProgramRow(const FusionStudy& study) {
@@ -78,8 +72,8 @@ std::string Summary(const std::vector<FusionStudy>& studies) {
       }
       absl::StrAppendFormat(
           &text, "| %s | %d | %s | %s |\n", studies.front().rows[m].method,
-          studies.front().rows[m].reached[b].budget, FormatChange(Median(changes)),
-          shares.empty() ? "-" : absl::StrFormat("%.0f %%", Median(shares) * 100));
+          studies.front().rows[m].reached[b].budget, FormatChange(MedianOf(changes)),
+          shares.empty() ? "-" : absl::StrFormat("%.0f %%", MedianOf(shares) * 100));
     }
   }
   return text;

@@ -21,11 +21,6 @@ constexpr size_t kKernelsShown = 15;  // bars in one chart
 constexpr size_t kKernelsNamed = 6;   // series in one chart
 constexpr size_t kPointsShown = 4000;
 
-std::optional<double> MedianOf(const std::optional<ConfigResult>& result) {
-  if (!result || !result->measurement.ok()) return std::nullopt;
-  return result->measurement.MedianSeconds();
-}
-
 // The `limit` kernels with the largest positive values, largest first.
 std::vector<size_t> Largest(absl::Span<const double> values, size_t limit) {
   std::vector<size_t> order(values.size());
@@ -214,7 +209,7 @@ History HistoryOf(const TuningReport& report) {
   int64_t position = 0;
   for (const CandidateOutcome& outcome : report.candidates) {
     if (outcome.fate != Fate::kMeasured || position++ % step != 0) continue;
-    const std::optional<double> base = MedianOf(report.kernels[outcome.kernel].compiler_default);
+    const std::optional<double> base = SecondsOf(report.kernels[outcome.kernel].compiler_default);
     if (!base || !outcome.measurement) continue;
     const std::string& name = report.kernels[outcome.kernel].name;
     if (!outcome.measurement->ok()) {
@@ -295,8 +290,8 @@ std::optional<json> KernelTimeChart(const TuningReport& report) {
   std::vector<double> before, after, longest;
   for (const KernelReport& kernel : report.kernels) {
     const double count = static_cast<double>(kernel.count);
-    before.push_back(count * MedianOf(kernel.compiler_default).value_or(0));
-    after.push_back(count * MedianOf(kernel.best).value_or(0));
+    before.push_back(count * SecondsOf(kernel.compiler_default).value_or(0));
+    after.push_back(count * SecondsOf(kernel.best).value_or(0));
     longest.push_back(std::max(before.back(), after.back()));
   }
   const std::vector<size_t> order = Largest(longest, kKernelsShown);

@@ -26,7 +26,7 @@ constexpr size_t kKeyShown = 120;  // longest configuration in a table
 constexpr size_t kRowsOpen = 12;   // kernels in the table before it is folded
 constexpr int kWideHeight = 380;
 
-std::string SecondsOf(const std::optional<ConfigResult>& result) {
+std::string SecondsText(const std::optional<ConfigResult>& result) {
   if (!result) return kNone;
   if (!result->measurement.ok()) {
     return std::string(FailureKindName(result->measurement.failure().kind));
@@ -62,10 +62,10 @@ void AddKernelRow(const KernelReport& kernel, double share, bool with_best_known
   table.Row().Add(kernel.name);
   if (kernel.opaque) table.Tag("opaque");
   table.Add(kernel.kind).Add(FormatCount(kernel.count)).Bar(share);
-  table.Add(SecondsOf(kernel.compiler_default)).Add(SecondsOf(kernel.best));
+  table.Add(SecondsText(kernel.compiler_default)).Add(SecondsText(kernel.best));
   const std::optional<double> speedup = kernel.Speedup();
   table.Add(SpeedupOf(kernel), speedup && *speedup > 1.005 ? "good" : "");
-  if (with_best_known) table.Add(SecondsOf(kernel.best_known));
+  if (with_best_known) table.Add(SecondsText(kernel.best_known));
   table.Add(FormatCount(kernel.measurements));
   if (!kernel.not_tuned.empty()) {
     table.Add("").Tag(kernel.not_tuned);

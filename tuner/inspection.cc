@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "hardware/device_spec.h"
+#include "hardware/kernel_roofline.h"
 #include "hlo/cost_analysis.h"
 #include "hlo/program_stage.h"
 #include "tuner/command_status.h"

@@ -4,6 +4,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "hlo/fingerprint.h"
 #include "nlohmann/json.hpp"
 #include "tuner/best_config.h"
 #include "tuner/inspection.h"

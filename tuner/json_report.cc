@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "hlo/fingerprint.h"
 #include "nlohmann/json.hpp"
 #include "tuner/best_config.h"
 #include "tuner/report_render.h"

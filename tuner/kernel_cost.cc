@@ -16,9 +16,4 @@ KernelCost CostOfKernel(const Kernel& kernel, const DeviceSpec& device) {
   return cost;
 }
 
-std::optional<double> CompilerEstimateSeconds(const Kernel& kernel, const DeviceSpec& device) {
-  if (!kernel.compiler_choice || !kernel.compiler_choice->estimated_cycles) return std::nullopt;
-  return static_cast<double>(*kernel.compiler_choice->estimated_cycles) / device.clock_hz;
-}
-
 }  // namespace autotune

@@ -30,7 +30,6 @@ KernelSpace SpaceFromRecording(const Kernel& kernel, const Recording& recording)
   const RecordedKernel* recorded = recording.Find(kernel.fingerprint);
   if (recorded == nullptr || recorded->configs().empty()) {
     result.not_tuned = "not in the recording";
-    if (kernel.compiler_choice) result.compiler_default = Config(kernel.compiler_choice->bounds);
     return result;
   }
   std::vector<Config> configs;

@@ -39,10 +39,9 @@ absl::Status KernelState::StartSearch(const std::string& strategy, KernelSearchO
     model_ = nullptr;
     scorer_ = nullptr;
   }
-  std::string chosen = strategy;
-  for (const StrategyInfo& info : BuiltinStrategies()) {
-    if (strategy == info.name && info.needs_scorer && scorer_ == nullptr) chosen = kBlindStrategy;
-  }
+  const StrategyInfo* known = FindStrategy(strategy);
+  const bool blind = known != nullptr && known->needs_scorer && scorer_ == nullptr;
+  const std::string chosen = blind ? kBlindStrategy : strategy;
   absl::StatusOr<std::unique_ptr<SearchStrategy>> created =
       CreateStrategy(chosen, space_.space.get(), scorer_.get(), options.seed);
   if (!created.ok()) return created.status();

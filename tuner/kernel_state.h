@@ -19,9 +19,6 @@
 
 namespace autotune {
 
-// Searches kernels that no model can rank when the chosen strategy needs one.
-inline constexpr char kBlindStrategy[] = "annealing";
-
 // What a run knows of one kernel so far. Not thread-safe.
 class KernelState {
  public:

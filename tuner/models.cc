@@ -45,11 +45,10 @@ absl::StatusOr<std::shared_ptr<CostModel>> CreateModel(const std::string& name,
                                                        TimeSource source) {
   if (name == "none") return std::shared_ptr<CostModel>();
   if (name != "analytical" && name != "learned" && !IsModelFolder(name)) {
-    return WithExitCode(kExitWrongUse,
-                        absl::InvalidArgumentError(absl::StrCat(
-                            "--model takes learned, analytical, none or the folder of a trained "
-                            "model; got \"",
-                            name, "\"")));
+    return WrongUse(
+        absl::StrCat("--model takes learned, analytical, none or the folder of a trained "
+                     "model; got \"",
+                     name, "\""));
   }
   absl::StatusOr<DeviceSpec> spec = FindDeviceSpec(device);
   if (!spec.ok()) return WithExitCode(kExitBadInput, spec.status());

@@ -111,8 +111,7 @@ absl::Status RequireKernels(const Program& program) {
   const absl::string_view what =
       tpu ? "holds no kernels: no fusion or other operation of it is tiled for a TPU"
           : ProgramStageAdvice(StageOf(*program.module));
-  return WithExitCode(kExitBadInput,
-                      absl::InvalidArgumentError(absl::StrCat(program.path, " ", what)));
+  return BadInput(absl::StrCat(program.path, " ", what));
 }
 
 absl::Status RequireCompiledFor(const Program& program, const DeviceSpec& device) {

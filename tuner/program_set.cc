@@ -73,10 +73,8 @@ class ProgramCollector {
 
   absl::StatusOr<ProgramSet> Finish() {
     if (set_.members.empty()) {
-      return WithExitCode(
-          kExitBadInput,
-          absl::InvalidArgumentError(absl::StrCat(
-              "none of the ", files_, " programs holds kernels; the first: ", first_left_out_)));
+      return BadInput(absl::StrCat("none of the ", files_,
+                                   " programs holds kernels; the first: ", first_left_out_));
     }
     Program& program = set_.program;
     const size_t count = set_.members.size();
@@ -131,11 +129,6 @@ class ProgramCollector {
   int64_t repeated_ = 0;
   std::string first_left_out_;
 };
-
-std::optional<double> SecondsOf(const std::optional<ConfigResult>& result) {
-  if (!result || !result->measurement.ok()) return std::nullopt;
-  return result->measurement.MedianSeconds();
-}
 
 }  // namespace
 

@@ -20,11 +20,6 @@ namespace {
 // many configurations are.
 constexpr int64_t kScoredConfigs = int64_t{1} << 17;
 
-std::optional<double> Seconds(const std::optional<ConfigResult>& result) {
-  if (!result || !result->measurement.ok()) return std::nullopt;
-  return result->measurement.MedianSeconds();
-}
-
 std::optional<ConfigResult> ToResult(const Observation* observation) {
   if (observation == nullptr) return std::nullopt;
   return ConfigResult{observation->config, observation->measurement};
@@ -60,17 +55,9 @@ std::optional<ModelChoice> ChoiceOf(const CostModel& model, const KernelState& k
 }
 
 std::vector<FailureCount> CountFailures(const KernelState& kernel) {
-  absl::btree_map<FailureKind, FailureCount> counts;
-  for (const Observation& result : kernel.results()) {
-    if (result.measurement.ok()) continue;
-    const Failure& failure = result.measurement.failure();
-    const auto [it, added] = counts.emplace(failure.kind, FailureCount{failure.kind});
-    if (added) it->second.first_message = failure.message;
-    ++it->second.count;
-  }
-  std::vector<FailureCount> list;
-  for (auto& [kind, count] : counts) list.push_back(std::move(count));
-  return list;
+  FailureCounter counter;
+  for (const Observation& result : kernel.results()) counter.Add(result.measurement);
+  return counter.Counts();
 }
 
 // Rank correlation of the predictions that candidates were measured under with their times.
@@ -131,7 +118,7 @@ template <typename Own>
 ProgramTotal Sum(const std::vector<KernelReport>& kernels, std::string name, Own own) {
   ProgramSum sum;
   for (const KernelReport& kernel : kernels) {
-    sum.Add(kernel.count, own(kernel), Seconds(kernel.compiler_default), Seconds(kernel.best));
+    sum.Add(kernel.count, own(kernel), SecondsOf(kernel.compiler_default), SecondsOf(kernel.best));
   }
   return {.name = std::move(name), .seconds = sum.seconds, .kernels = sum.kernels};
 }
@@ -146,9 +133,9 @@ std::optional<double> ChoiceSeconds(const KernelReport& kernel, const std::strin
 void AddTotals(TuningReport& report) {
   std::vector<ProgramTotal> totals;
   totals.push_back(Sum(report.kernels, "default",
-                       [](const KernelReport& k) { return Seconds(k.compiler_default); }));
+                       [](const KernelReport& k) { return SecondsOf(k.compiler_default); }));
   totals.push_back(
-      Sum(report.kernels, "best found", [](const KernelReport& k) { return Seconds(k.best); }));
+      Sum(report.kernels, "best found", [](const KernelReport& k) { return SecondsOf(k.best); }));
   std::vector<std::string> models;
   for (const KernelReport& kernel : report.kernels) {
     for (const ModelChoice& choice : kernel.model_choices) {
@@ -162,7 +149,7 @@ void AddTotals(TuningReport& report) {
         Sum(report.kernels, model, [&](const KernelReport& k) { return ChoiceSeconds(k, model); }));
   }
   totals.push_back(Sum(report.kernels, "best known",
-                       [](const KernelReport& k) { return Seconds(k.best_known); }));
+                       [](const KernelReport& k) { return SecondsOf(k.best_known); }));
   std::erase_if(totals, [](const ProgramTotal& total) { return total.kernels == 0; });
   report.totals = std::move(totals);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "hlo/fingerprint.h"
 #include "nlohmann/json.hpp"
 #include "tuner/best_config.h"
 
@@ -270,6 +271,12 @@ absl::StatusOr<TuningReport> ParseReport(const std::string& text, const std::str
   const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) {
     return absl::InvalidArgumentError(absl::StrCat(name, " is not JSON, or cut off"));
+  }
+  if (document.is_object() && document.value("schema", json()) == "autotune.fusion/1") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name,
+                     " is of a run of fusions, which has no page: best.json and tuned.hlo "
+                     "beside it hold what was chosen (docs/fusion.md)"));
   }
   if (!document.is_object() || document.value("schema", json()) != kSchema) {
     return absl::InvalidArgumentError(absl::StrCat(name, " is not a file of schema ", kSchema));

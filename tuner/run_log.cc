@@ -25,11 +25,6 @@ class ScopedTimer {
   absl::Time start_;
 };
 
-bool IsAnswer(const Measurement& measurement) {
-  return measurement.ok() || (measurement.failure().kind != FailureKind::kKernelNotRecorded &&
-                              measurement.failure().kind != FailureKind::kConfigNotRecorded);
-}
-
 constexpr char kDeviceSeconds[] = "device_seconds";
 
 // The run's checkpoint: the device time that is spent.
@@ -110,7 +105,7 @@ absl::StatusOr<std::vector<ReusedResult>> RunLog::Reusable(const Kernel& kernel)
       results.push_back({std::move(result.config), std::move(result.measurement)});
     }
   }
-  std::erase_if(results, [](const ReusedResult& r) { return !IsAnswer(r.measurement); });
+  std::erase_if(results, [](const ReusedResult& r) { return IsNotRecorded(r.measurement); });
   ++(results.empty() ? misses_ : hits_);
   return results;
 }
@@ -170,6 +165,16 @@ std::vector<CandidateRecord> RunLog::TakeLeftBehind(absl::Span<const CandidateKe
     return a.sequence < b.sequence;
   });
   return left;
+}
+
+CandidateOutcome ToOutcome(const CandidateRecord& record, size_t kernel) {
+  CandidateOutcome outcome = {.sequence = record.sequence, .kernel = kernel};
+  outcome.config = record.config;
+  outcome.role = record.is_default ? CandidateRole::kDefault : CandidateRole::kSearch;
+  outcome.fate = record.fate;
+  outcome.predictions = record.predictions;
+  outcome.measurement = record.measurement;
+  return outcome;
 }
 
 CandidateRecord RunLog::ToRecord(const CandidateOutcome& outcome, const Kernel& kernel) const {

@@ -43,6 +43,10 @@ absl::StatusOr<double> LoadDeviceSeconds(RecordStore& store, const std::string& 
 // A kernel and the key of one of its configurations.
 using CandidateKey = std::pair<uint64_t, std::string>;
 
+// What a record tells of a candidate of report kernel `kernel`; the clocks and the budget spent are
+// not in it.
+CandidateOutcome ToOutcome(const CandidateRecord& record, size_t kernel);
+
 // The history of a run: every outcome goes to the record store before anyone else sees it. A
 // resumed run follows the same course as before, because the search is deterministic; what it
 // measures again is answered from the history of the interrupted one, so that it costs the backend

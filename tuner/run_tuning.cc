@@ -26,6 +26,7 @@
 #include "nlohmann/json.hpp"
 #include "tbb/global_control.h"
 #include "tuner/backend_choice.h"
+#include "search/builtin.h"
 #include "tuner/best_config.h"
 #include "tuner/command_status.h"
 #include "tuner/default_model.h"
@@ -60,13 +61,20 @@ std::string HostName() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
 }
 
+// Whether a tile other than the compiler's own was found for a kernel.
+bool FoundTiles(const TuningReport& report) {
+  return std::any_of(report.kernels.begin(), report.kernels.end(), [](const KernelReport& kernel) {
+    if (!SecondsOf(kernel.best) || kernel.best->config.tile() == nullptr) return false;
+    return !kernel.compiler_default || kernel.compiler_default->config != kernel.best->config;
+  });
+}
+
 // The run that --resume names: options not given are those of the run.
 absl::StatusOr<std::optional<RunFile>> FindRun(const std::set<std::string>& given,
                                                TuneOptions& options) {
   if (!options.resume) return std::optional<RunFile>();
   if (options.out.empty()) {
-    return WithExitCode(kExitWrongUse,
-                        absl::InvalidArgumentError("--resume needs --out, the folder of the run"));
+    return WrongUse("--resume needs --out, the folder of the run");
   }
   absl::StatusOr<RunFile> run = RunFile::Load(options.out);
   if (!run.ok()) return WithExitCode(kExitBadInput, run.status());
@@ -96,6 +104,8 @@ class TuningCommand {
   absl::Status OpenRun(const std::optional<RunFile>& resumed);
   absl::Status OpenStore(bool new_folder);
   absl::Status BeginRun();
+  // The record of a run that begins now.
+  void FillRun(const std::string& id);
   absl::Status LoadInterruptedRun(const RunFile& resumed);
   absl::Status CheckBudgetLeft(const RunFile& resumed) const;
   absl::Status CreateTuner();
@@ -173,7 +183,7 @@ absl::Status TuningCommand::LoadModels() {
   if (options_.model != "none" && !FindDeviceSpec(device).ok()) {
     progress_->OnMessage(absl::StrCat("no cost model knows ", device, ": searching without one"));
     options_.model = "none";
-    if (options_.strategy == kDefaultStrategy) options_.strategy = kDefaultBlindStrategy;
+    if (options_.strategy == kDefaultStrategy) options_.strategy = kBlindStrategy;
   }
   // Without the model of an unusual device there is just no baseline.
   absl::StatusOr<std::shared_ptr<CostModel>> baseline = CreateModel("analytical", device);
@@ -277,11 +287,15 @@ absl::Status TuningCommand::BeginRun() {
         ": its reports are replaced, and it cannot be resumed any more",
         options_.store.empty() ? "; what it measured is reused and costs nothing" : ""));
   }
-  task_.run.id = NewRunId();
+  FillRun(NewRunId());
+  return absl::OkStatus();
+}
+
+void TuningCommand::FillRun(const std::string& id) {
+  task_.run.id = id;
   task_.run.program = NameOfPrograms(ProgramsOf(options_));
   task_.run.seed = options_.seed;
   task_.run.started_unix_micros = absl::ToUnixMicros(start_);
-  return absl::OkStatus();
 }
 
 absl::Status TuningCommand::LoadInterruptedRun(const RunFile& resumed) {
@@ -292,11 +306,8 @@ absl::Status TuningCommand::LoadInterruptedRun(const RunFile& resumed) {
     // run_kills.py finds that moment): nothing was measured.
     Warn(absl::StrCat(store_->url(), " does not hold the run ", run_id,
                       ": it starts from the beginning"));
-    task_.run.id = run_id;
-    task_.run.program = NameOfPrograms(ProgramsOf(options_));
+    FillRun(run_id);
     task_.run.options_json = resumed.options_json;
-    task_.run.seed = options_.seed;
-    task_.run.started_unix_micros = absl::ToUnixMicros(start_);
     return absl::OkStatus();
   }
   if (!run.ok()) return run.status();
@@ -327,9 +338,8 @@ absl::Status TuningCommand::CheckBudgetLeft(const RunFile& resumed) const {
                            *options_.budget_seconds, task_.resume->device_seconds);
   }
   if (less.empty()) return absl::OkStatus();
-  return WithExitCode(kExitWrongUse, absl::InvalidArgumentError(absl::StrCat(
-                                         less, " that the run in ", options_.out,
-                                         " has spent already; its results are as they were")));
+  return WrongUse(absl::StrCat(less, " that the run in ", options_.out,
+                               " has spent already; its results are as they were"));
 }
 
 absl::Status TuningCommand::CreateTuner() {
@@ -408,12 +418,19 @@ void TuningCommand::CompleteReport(TuningReport& report) {
     }
   }
   AddEstimateWarning(report);
-  report.commands.reproduce = ShellCommand(context_.arguments);
+  const std::string& self = context_.arguments.front();
+  const bool from_file = options_.program != "-";
+  // Arguments that resume do not make the run anew.
+  if (!options_.resume) report.commands.reproduce = ShellCommand(context_.arguments);
   const bool unfinished =
       report.outcome == RunOutcome::kInterrupted || report.outcome == RunOutcome::kFailed;
-  if (unfinished) {
-    report.commands.resume =
-        ShellCommand({context_.arguments.front(), "--out", options_.out, "--resume"});
+  if (unfinished && from_file) {
+    report.commands.resume = ShellCommand({self, "--out", options_.out, "--resume"});
+  }
+  if (from_file && members_.empty() && program_.module != nullptr && FoundTiles(report)) {
+    report.commands.apply = ShellCommand({self, "apply", options_.program, "--config",
+                                          absl::StrCat(options_.out, "/best.json"), "--out",
+                                          absl::StrCat(options_.out, "/tuned.hlo")});
   }
 }
 

@@ -3,12 +3,7 @@
 namespace autotune {
 
 DeviceTime SimulatedCost(const Measurement& measurement, const SimulatedClock& clock) {
-  if (!measurement.ok()) {
-    const FailureKind kind = measurement.failure().kind;
-    if (kind == FailureKind::kKernelNotRecorded || kind == FailureKind::kConfigNotRecorded) {
-      return {};
-    }
-  }
+  if (IsNotRecorded(measurement)) return {};
   DeviceTime time = {.compile = measurement.compile_seconds.value_or(clock.compile_seconds)};
   if (measurement.ok()) {
     time.run = static_cast<double>(clock.repeats) * measurement.MedianSeconds();

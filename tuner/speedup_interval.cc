@@ -13,12 +13,8 @@ namespace {
 constexpr uint64_t kSeed = 0x5eed;
 constexpr double kConfidence = 0.95;
 
-bool HasTime(const std::optional<ConfigResult>& result) {
-  return result && result->measurement.ok();
-}
-
 bool KeepsDefault(const KernelReport& kernel) {
-  return HasTime(kernel.compiler_default) && HasTime(kernel.best) &&
+  return SecondsOf(kernel.compiler_default) && SecondsOf(kernel.best) &&
          kernel.compiler_default->config == kernel.best->config;
 }
 
@@ -32,10 +28,10 @@ struct Sides {
 };
 
 std::optional<Sides> SidesOf(const KernelReport& kernel) {
-  if (!HasTime(kernel.compiler_default) && !HasTime(kernel.best)) return std::nullopt;
+  if (!SecondsOf(kernel.compiler_default) && !SecondsOf(kernel.best)) return std::nullopt;
   const ConfigResult& before =
-      HasTime(kernel.compiler_default) ? *kernel.compiler_default : *kernel.best;
-  const ConfigResult& after = HasTime(kernel.best) ? *kernel.best : *kernel.compiler_default;
+      SecondsOf(kernel.compiler_default) ? *kernel.compiler_default : *kernel.best;
+  const ConfigResult& after = SecondsOf(kernel.best) ? *kernel.best : *kernel.compiler_default;
   return Sides{static_cast<double>(kernel.count), before.measurement.samples(),
                after.measurement.samples(), before.config == after.config};
 }

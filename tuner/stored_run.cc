@@ -15,6 +15,7 @@
 #include "hardware/atomic_file.h"
 #include "hardware/device_spec.h"
 #include "hardware/journaled_store.h"
+#include "hardware/kernel_roofline.h"
 #include "nlohmann/json.hpp"
 #include "tuner/command_status.h"
 #include "tuner/kernel_cost.h"
@@ -32,11 +33,6 @@ namespace autotune {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<double> Seconds(const std::optional<ConfigResult>& result) {
-  if (!result || !result->measurement.ok()) return std::nullopt;
-  return result->measurement.MedianSeconds();
-}
 
 size_t KernelOf(const CandidateRecord& record, TuningReport& report) {
   for (size_t i = 0; i < report.kernels.size(); ++i) {
@@ -83,16 +79,6 @@ struct KernelResults {
   }
 };
 
-void CountFailure(const Failure& failure, KernelReport& kernel) {
-  for (FailureCount& known : kernel.failures) {
-    if (known.kind == failure.kind) {
-      ++known.count;
-      return;
-    }
-  }
-  kernel.failures.push_back({failure.kind, 1, failure.message});
-}
-
 // The best of what a kernel has so far; the default wins ties.
 void ChooseBest(const KernelResults& known, KernelReport& kernel) {
   if (!known.fastest) return;
@@ -107,20 +93,10 @@ void ChooseBest(const KernelResults& known, KernelReport& kernel) {
   kernel.best = finalists[*SelectBest(measurements, preferred)];
 }
 
-CandidateOutcome OutcomeOf(const CandidateRecord& record, size_t kernel) {
-  CandidateOutcome outcome = {.sequence = record.sequence, .kernel = kernel};
-  outcome.config = record.config;
-  outcome.role = record.is_default ? CandidateRole::kDefault : CandidateRole::kSearch;
-  outcome.fate = record.fate;
-  outcome.predictions = record.predictions;
-  outcome.measurement = record.measurement;
-  return outcome;
-}
-
 double BestSoFar(const TuningReport& report) {
   ProgramSum sum;
   for (const KernelReport& kernel : report.kernels) {
-    sum.Add(kernel.count, Seconds(kernel.best), Seconds(kernel.compiler_default), std::nullopt);
+    sum.Add(kernel.count, SecondsOf(kernel.best), SecondsOf(kernel.compiler_default), std::nullopt);
   }
   return sum.seconds;
 }
@@ -128,8 +104,8 @@ double BestSoFar(const TuningReport& report) {
 void AddTotals(TuningReport& report) {
   ProgramSum before, after;
   for (const KernelReport& kernel : report.kernels) {
-    const std::optional<double> start = Seconds(kernel.compiler_default),
-                                end = Seconds(kernel.best);
+    const std::optional<double> start = SecondsOf(kernel.compiler_default),
+                                end = SecondsOf(kernel.best);
     before.Add(kernel.count, start, start, end);
     after.Add(kernel.count, end, start, end);
   }
@@ -167,11 +143,10 @@ void Replay(const std::vector<CandidateRecord>& candidates, TuningReport& report
     const size_t index = KernelOf(record, report);
     results.resize(report.kernels.size());
     KernelReport& kernel = report.kernels[index];
-    CandidateOutcome outcome = OutcomeOf(record, index);
+    CandidateOutcome outcome = ToOutcome(record, index);
     if (record.fate == Fate::kMeasured) ++report.measurements, ++kernel.measurements;
     if (record.fate == Fate::kReused) ++kernel.reused;
     if (record.measurement) {
-      if (!record.measurement->ok()) CountFailure(record.measurement->failure(), kernel);
       const ConfigResult& now = results[index].Add(record);
       if (record.is_default ||
           (kernel.compiler_default && kernel.compiler_default->config == now.config)) {
@@ -189,11 +164,28 @@ void Replay(const std::vector<CandidateRecord>& candidates, TuningReport& report
           {report.measurements, report.candidates.back().wall_seconds, 0, BestSoFar(report)});
     }
   }
+  for (size_t i = 0; i < results.size(); ++i) {
+    FailureCounter counter;
+    for (const ConfigResult& result : results[i].results) counter.Add(result.measurement);
+    report.kernels[i].failures = counter.Counts();
+  }
+}
+
+// As TuningSession and Tuner tell it. "done" also stands for a run that got no time of any kernel.
+void TakeOutcome(absl::string_view stored, TuningReport& report) {
+  report.outcome = RunOutcomeFromName(stored).value_or(RunOutcome::kInterrupted);
+  if (absl::ConsumePrefix(&stored, "failed: ")) {
+    report.outcome = RunOutcome::kFailed;
+    report.error = std::string(stored);
+  }
+  const bool timed =
+      std::any_of(report.kernels.begin(), report.kernels.end(), [](const KernelReport& kernel) {
+        return SecondsOf(kernel.best) || SecondsOf(kernel.compiler_default);
+      });
+  if (report.outcome == RunOutcome::kDone && !timed) report.outcome = RunOutcome::kNothingMeasured;
 }
 
 // ---- Files
-
-absl::Status BadInput(const absl::Status& status) { return WithExitCode(kExitBadInput, status); }
 
 bool IsMissingSqliteFile(const std::string& url) {
   absl::string_view path = url;
@@ -285,10 +277,10 @@ TuningReport ReportFromRecords(const RecordedRun& recorded) {
   report.program = recorded.run.program;
   report.seed = recorded.run.seed;
   report.started_unix_micros = recorded.run.started_unix_micros;
-  report.outcome = RunOutcomeFromName(recorded.run.outcome).value_or(RunOutcome::kInterrupted);
   if (!recorded.candidates.empty()) TakeContext(recorded.candidates.front(), report);
   TakeKernels(recorded.kernels, report);
   Replay(recorded.candidates, report);
+  TakeOutcome(recorded.run.outcome, report);
   for (KernelReport& kernel : report.kernels) {
     if (!kernel.best && !kernel.compiler_default && kernel.failures.empty()) {
       kernel.not_tuned = "nothing recorded";
@@ -309,24 +301,25 @@ absl::StatusOr<TuningReport> LoadStoredRun(const std::string& path) {
   const std::string report_path = is_file ? path : absl::StrCat(path, "/report.json");
   absl::StatusOr<std::string> text = ReadWholeFile(report_path);
   if (is_file || (!text.ok() && !absl::IsNotFound(text.status()))) {
-    if (!text.ok()) return BadInput(text.status());
+    if (!text.ok()) return WithExitCode(kExitBadInput, text.status());
     absl::StatusOr<TuningReport> report = ParseReport(*text, report_path);
-    return report.ok() ? report : BadInput(report.status());
+    return report.ok() ? report : WithExitCode(kExitBadInput, report.status());
   }
   const absl::StatusOr<RunFile> run = RunFile::Load(path);
   if (text.ok()) {
     absl::StatusOr<TuningReport> report = ParseReport(*text, report_path);
-    if (!report.ok()) return BadInput(report.status());
+    if (!report.ok()) return WithExitCode(kExitBadInput, report.status());
     if (!run.ok() || run->run_id == report->run_id) return report;
   }
   if (!run.ok()) {
-    return BadInput(absl::IsNotFound(run.status())
-                        ? absl::NotFoundError(absl::StrCat(
-                              path, " holds no run: neither report.json nor run.json is there"))
-                        : run.status());
+    return WithExitCode(kExitBadInput,
+                        absl::IsNotFound(run.status())
+                            ? absl::NotFoundError(absl::StrCat(
+                                  path, " holds no run: neither report.json nor run.json is there"))
+                            : run.status());
   }
   absl::StatusOr<TuningReport> report = ReportOfRecords(*run, path);
-  return report.ok() ? report : BadInput(report.status());
+  return report.ok() ? report : WithExitCode(kExitBadInput, report.status());
 }
 
 }  // namespace autotune

@@ -21,6 +21,7 @@
 #include "costmodel/network_json.h"
 #include "costmodel/npz_examples.h"
 #include "costmodel/recorded_examples.h"
+#include "hardware/measurement.h"
 #include "hardware/recording.h"
 #include "tuner/printable.h"
 
@@ -267,12 +268,6 @@ absl::Status RunSplit(const StudyOptions& options, const Plan& plan, size_t spli
   return absl::OkStatus();
 }
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 // The metrics of one model: medians over seeds, every seed, and the interval over all kernels.
 nlohmann::json Summarize(const std::map<uint64_t, std::vector<ScoredKernel>>& by_seed,
                          int64_t bootstrap) {
@@ -288,7 +283,7 @@ nlohmann::json Summarize(const std::map<uint64_t, std::vector<ScoredKernel>>& by
   nlohmann::json result = ToJson(SummarizeScores(all, static_cast<int>(bootstrap), 1));
   for (const auto& [name, of_seeds] : values) {
     result[name].erase("value");
-    result[name]["median"] = Median(of_seeds);
+    result[name]["median"] = MedianOf(of_seeds);
     result[name]["seeds"] = of_seeds;
   }
   return result;
@@ -309,9 +304,9 @@ nlohmann::json RowToJson(const StudyOptions& options, const Plan& plan, const Ro
   }
   return {{"name", row.name},
           {"training",
-           {{"kernels_median", Median(kernels)},
-            {"configs_median", Median(configs)},
-            {"seconds_median", Median(seconds)}}},
+           {{"kernels_median", MedianOf(kernels)},
+            {"configs_median", MedianOf(configs)},
+            {"seconds_median", MedianOf(seconds)}}},
           {"learned", Summarize(learned, options.bootstrap)},
           {"analytical", Summarize(analytical, options.bootstrap)}};
 }

@@ -59,7 +59,7 @@ absl::StatusOr<nlohmann::json> ReadJsonFile(const std::string& path) {
   if (!text.ok()) return WithExitCode(kExitBadInput, text.status());
   nlohmann::json json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_discarded()) return json;
-  return WithExitCode(kExitBadInput, absl::InvalidArgumentError(absl::StrCat(path, " is no JSON")));
+  return BadInput(absl::StrCat(path, " is no JSON"));
 }
 
 absl::Status ReadTrainerConfig(const std::string& path, TrainerOptions* options) {
@@ -69,8 +69,7 @@ absl::Status ReadTrainerConfig(const std::string& path, TrainerOptions* options)
   const bool report = json->is_object() && json->contains("options");  // a training.json
   const absl::Status status = UpdateFromJson(report ? (*json)["options"] : *json, options);
   if (status.ok()) return status;
-  return WithExitCode(kExitBadInput,
-                      absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message())));
+  return BadInput(absl::StrCat(path, ": ", status.message()));
 }
 
 absl::StatusOr<std::vector<FusionPair>> ExpandFusionFolders(absl::Span<const std::string> folders) {
@@ -103,10 +102,8 @@ absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::s
     }
     std::vector<std::string> found = FilesIn<fs::directory_iterator>(path, IsRecordingFile);
     if (!found.empty() && !FilesIn<fs::directory_iterator>(path, IsNpzFile).empty()) {
-      return WithExitCode(
-          kExitBadInput,
-          absl::InvalidArgumentError(absl::StrCat(
-              path, " holds recordings (*.rec, *.pb) and .npz files; name those of one kind")));
+      return BadInput(absl::StrCat(
+          path, " holds recordings (*.rec, *.pb) and .npz files; name those of one kind"));
     }
     if (found.empty()) found = FilesIn<fs::recursive_directory_iterator>(path, IsNpzFile);
     if (found.empty()) {

@@ -25,7 +25,7 @@ constexpr const char* kTargets[] = {"v2", "v3", "v4", "v5e", "v5p", "v6e", "v7x"
 
 std::string StrategyHelp() {
   std::string help = absl::StrCat("How candidates are proposed [", kDefaultStrategy, ", or ",
-                                  kDefaultBlindStrategy, " without a model]:");
+                                  kBlindStrategy, " without a model]:");
   for (const StrategyInfo& info : BuiltinStrategies()) {
     absl::StrAppend(&help, "\n", info.name, ": ", info.help);
   }
@@ -139,14 +139,13 @@ absl::Status CheckSpace(const std::string& space) {
 }
 
 absl::Status CheckStrategy(const TuneOptions& options) {
-  std::vector<std::string> names;
-  for (const StrategyInfo& info : BuiltinStrategies()) {
-    names.push_back(info.name);
-    if (info.name == options.strategy && info.needs_scorer && options.model == "none") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--strategy ", options.strategy, " needs a model, but --model is none"));
-    }
+  const StrategyInfo* strategy = FindStrategy(options.strategy);
+  if (strategy != nullptr && strategy->needs_scorer && options.model == "none") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--strategy ", options.strategy, " needs a model, but --model is none"));
   }
+  std::vector<std::string> names;
+  for (const StrategyInfo& info : BuiltinStrategies()) names.push_back(info.name);
   return OneOf("--strategy", options.strategy, names);
 }
 
@@ -176,7 +175,8 @@ void AddBackendOptions(CLI::App& command, TuneOptions& options) {
   command.add_option("--backend", options.backend, "replay, aot, pjrt or fleet [chosen]");
   command.add_option("--plugin", options.plugin,
                      "PJRT plugin of the device for --backend pjrt [libtpu]");
-  command.add_option("--target", options.target, "v2, v3, v4, v5e, v5p, v6e or v7x");
+  command.add_option("--target", options.target,
+                     "v2, v3, v4, v5e, v5p, v6e or v7x [what PROGRAM or the recording tells]");
   AddNumber(command, "--repeats", options.repeats, kRepeatsRange, "Runs for one measurement")
       ->capture_default_str();
   AddNumber(command, "--compile-seconds", options.compile_seconds, kSecondsRange,
@@ -306,7 +306,7 @@ absl::Status FinishTuneOptions(TuneOptions& options) {
   if (absl::Status status = NormaliseTarget(options.target); !status.ok()) return status;
   if (absl::Status status = CheckSpace(options.space); !status.ok()) return status;
   if (options.strategy.empty()) {
-    options.strategy = options.model == "none" ? kDefaultBlindStrategy : kDefaultStrategy;
+    options.strategy = options.model == "none" ? kBlindStrategy : kDefaultStrategy;
   }
   if (absl::Status status = CheckStrategy(options); !status.ok()) return status;
   if (!options.backend.empty()) {

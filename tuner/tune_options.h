@@ -24,9 +24,10 @@ struct TuneOptions {
   std::vector<std::string> recordings;     // paths
   std::string plugin;                      // path of a PJRT plugin; empty: libtpu
   std::string target;                      // "tpu-v3"; empty: the recording's or the program's
-  std::string space;                       // "tile", "layout"; empty: what is recorded, else tile
-  std::string strategy;                    // empty: the default with or without a model
-  std::string model;  // empty: learned where it can be had for the device, else analytical
+  std::string
+      space;  // "tile", "layout", "fusion", "tile+fusion"; empty: what is recorded, else tile
+  std::string strategy;  // empty: the default with or without a model
+  std::string model;     // empty: learned where it can be had for the device, else analytical
   int64_t top_k = 4;
   uint64_t seed = 0;
   std::optional<int64_t> budget;
@@ -45,9 +46,8 @@ struct TuneOptions {
 
 // Budget without --budget and --budget-seconds.
 inline constexpr int64_t kDefaultBudget = 100;
-// Strategy without --strategy: with a model, and without one.
+// Strategy without --strategy, where there is a model; without one it is kBlindStrategy.
 inline constexpr char kDefaultStrategy[] = "model-greedy";
-inline constexpr char kDefaultBlindStrategy[] = "annealing";
 
 // All programs, as given.
 std::vector<std::string> ProgramsOf(const TuneOptions& options);
@@ -58,8 +58,9 @@ void AddTuneOptions(CLI::App& command, TuneOptions& options);
 // The names of those options that were given on the command line ("--budget").
 std::set<std::string> GivenOptions(const CLI::App& command);
 
-// Makes the paths of program, recordings and an SQLite store absolute, so that the options mean the
-// same in every folder. "-" (standard input), an empty path and other URLs stay.
+// Makes the paths of program, recordings, a model's folder and an SQLite store absolute, so that
+// the options mean the same in every folder. "-" (standard input), an empty path and other URLs
+// stay.
 void MakePathsAbsolute(TuneOptions& options);
 
 // What a resumed run needs to take the same course: everything but `json`, `quiet`, `out` and

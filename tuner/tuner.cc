@@ -16,18 +16,17 @@ namespace autotune {
 namespace {
 
 absl::Status CheckStrategy(const std::string& strategy, bool has_model) {
-  std::vector<std::string> known;
-  for (const StrategyInfo& info : BuiltinStrategies()) {
-    known.push_back(info.name);
-    if (strategy != info.name) continue;
-    if (info.needs_scorer && !has_model) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the strategy ", strategy, " needs a model, but there is none"));
-    }
-    return absl::OkStatus();
+  const StrategyInfo* info = FindStrategy(strategy);
+  if (info != nullptr && (!info->needs_scorer || has_model)) return absl::OkStatus();
+  if (info != nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the strategy ", strategy, " needs a model, but there is none"));
   }
-  return absl::InvalidArgumentError(absl::StrCat("there is no strategy \"", strategy,
-                                                 "\"; there are ", absl::StrJoin(known, ", ")));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there is no strategy \"", strategy, "\"; there are ",
+      absl::StrJoin(BuiltinStrategies(), ", ", [](std::string* out, const StrategyInfo& known) {
+        absl::StrAppend(out, known.name);
+      })));
 }
 
 absl::Status CheckOptions(const TunerOptions& options) {
@@ -44,8 +43,7 @@ absl::Status CheckOptions(const TunerOptions& options) {
 }
 
 bool HasTime(const KernelReport& kernel) {
-  return (kernel.best && kernel.best->measurement.ok()) ||
-         (kernel.compiler_default && kernel.compiler_default->measurement.ok());
+  return SecondsOf(kernel.best) || SecondsOf(kernel.compiler_default);
 }
 
 }  // namespace

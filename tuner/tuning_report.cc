@@ -78,4 +78,23 @@ std::optional<double> TuningReport::Speedup() const {
   return before->seconds / after->seconds;
 }
 
+std::optional<double> SecondsOf(const std::optional<ConfigResult>& result) {
+  if (!result || !result->measurement.ok()) return std::nullopt;
+  return result->measurement.MedianSeconds();
+}
+
+void FailureCounter::Add(const Measurement& measurement) {
+  if (measurement.ok()) return;
+  const Failure& failure = measurement.failure();
+  const auto [it, added] = counts_.try_emplace(failure.kind, FailureCount{failure.kind});
+  if (added) it->second.first_message = failure.message;
+  ++it->second.count;
+}
+
+std::vector<FailureCount> FailureCounter::Counts() const {
+  std::vector<FailureCount> list;
+  for (const auto& [kind, count] : counts_) list.push_back(count);
+  return list;
+}
+
 }  // namespace autotune

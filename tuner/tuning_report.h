@@ -2,6 +2,7 @@
 #define AUTOTUNE_TUNER_TUNING_REPORT_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -48,6 +49,9 @@ struct ConfigResult {
   Measurement measurement;
 };
 
+// The median time of a result, if there is one and it is a time.
+std::optional<double> SecondsOf(const std::optional<ConfigResult>& result);
+
 // What a kernel costs by itself, from cost analysis; independent of its configuration.
 struct KernelCost {
   double flops = 0;
@@ -61,6 +65,17 @@ struct FailureCount {
   FailureKind kind;
   int64_t count = 0;
   std::string first_message;
+};
+
+// Counts the failures among measurements, by kind. A plain value.
+class FailureCounter {
+ public:
+  void Add(const Measurement& measurement);
+  // In the order of the kinds.
+  std::vector<FailureCount> Counts() const;
+
+ private:
+  std::map<FailureKind, FailureCount> counts_;
 };
 
 // A model that ranked candidates, and what its scores mean.
@@ -100,7 +115,7 @@ struct KernelReport {
   // In words: "8,064 legal tiles", "579 recorded tiles", "3 recorded configurations (opaque)".
   std::string space;
   std::optional<int64_t> space_size;
-  // Why the kernel was not tuned, or empty: "not in the recording", "no legal tile", ...
+  // Why the kernel was not tuned, or empty: "not in the recording", "no tile fits in VMEM", ...
   std::string not_tuned;
 
   std::optional<ConfigResult> compiler_default;

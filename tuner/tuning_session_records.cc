@@ -103,19 +103,15 @@ absl::Status TuningSession::TakeLeftBehind(const std::vector<Pending>& next) {
     keys.emplace_back(task_.kernels[pending.kernel].fingerprint, pending.candidate.config.Key());
   }
   std::vector<CandidateOutcome> outcomes;
-  for (CandidateRecord& record : log_.TakeLeftBehind(keys)) {
+  for (const CandidateRecord& record : log_.TakeLeftBehind(keys)) {
     budget_.CountSpent(1);
     const auto kernel =
         std::find_if(task_.kernels.begin(), task_.kernels.end(),
                      [&](const Kernel& k) { return k.fingerprint == record.kernel_fingerprint; });
     if (kernel == task_.kernels.end()) continue;
     ChargeDevice(*record.measurement, resumed_seconds_);
-    CandidateOutcome outcome = {.sequence = record.sequence};
-    outcome.kernel = static_cast<size_t>(kernel - task_.kernels.begin());
-    outcome.config = std::move(record.config);
-    outcome.fate = Fate::kMeasured;
-    outcome.predictions = std::move(record.predictions);
-    outcome.measurement = std::move(record.measurement);
+    CandidateOutcome outcome =
+        ToOutcome(record, static_cast<size_t>(kernel - task_.kernels.begin()));
     outcome.wall_seconds = WallSeconds();
     outcome.device_seconds = budget_.seconds_spent();
     outcome.measurements = budget_.spent();

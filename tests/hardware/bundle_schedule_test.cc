@@ -50,7 +50,6 @@ TEST(BundleScheduleTest, WeighsBundlesByTripCounts) {
   ASSERT_EQ(schedule->loops.size(), 1u);
   EXPECT_EQ(schedule->loops[0].trip_count, 343);
   EXPECT_EQ(schedule->MainTripCount(), 343);
-  EXPECT_EQ(schedule->UnknownTripCounts(), 0);
   // Two bundles outside, nine in the loop, one of which waits for three cycles.
   EXPECT_DOUBLE_EQ(schedule->weighted_bundles, 2 + 9 * 343);
   EXPECT_DOUBLE_EQ(schedule->weighted_delays, 3 * 343);
@@ -144,7 +143,6 @@ element_size_in_bytes: 2048 */  ;;  %23 = vnop }
   ASSERT_EQ(schedule->loops.size(), 2u);
   EXPECT_FALSE(schedule->loops[0].trip_count.has_value());
   EXPECT_EQ(schedule->loops[0].assumed_trips, 3);
-  EXPECT_EQ(schedule->UnknownTripCounts(), 0);
   EXPECT_DOUBLE_EQ(schedule->weighted_bundles, 2 + 10 * (3 + 3 * 4));
   ASSERT_EQ(schedule->transfers.size(), 1u);
   EXPECT_DOUBLE_EQ(schedule->transfers[0].executions, 10);

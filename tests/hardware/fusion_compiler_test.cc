@@ -93,7 +93,8 @@ TEST_F(FusionCompilerTest, EveryKernelHasASchedule) {
   EXPECT_GE(cut.kernels.size(), 4);
   FusionTimes sum;
   for (const FusionKernel& kernel : cut.kernels) {
-    EXPECT_TRUE(kernel.has_schedule) << kernel.realised.name;
+    // Without a schedule both are the roofline.
+    EXPECT_NE(kernel.once.bundles, kernel.once.schedule) << kernel.realised.name;
     sum += kernel.once;
   }
   EXPECT_DOUBLE_EQ(sum.schedule, cut.total.schedule);

@@ -43,7 +43,6 @@ TEST(ReplayBackend, SaysWhatItIs) {
   EXPECT_EQ(backend->capabilities().name, "replay");
   EXPECT_EQ(backend->capabilities().device, "tpu-v3");
   EXPECT_EQ(backend->capabilities().time_source, TimeSource::kHardware);
-  EXPECT_FALSE(backend->capabilities().compiles);
 }
 
 TEST(ReplayBackend, AnswersInOrderAndTellsTheThreeAbsencesApart) {

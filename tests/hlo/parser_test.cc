@@ -60,7 +60,8 @@ ENTRY e {
   EXPECT_EQ(&a.shape(), &d.shape()) << "equal shapes are one object";
   EXPECT_EQ(entry.FindInstruction("b")->metadata().op_name, "x/y");
   EXPECT_EQ(entry.FindInstruction("b")->metadata().stack_frame_id, 3);
-  const HloComputation& body = *module->FindComputation("body");
+  const HloComputation& body = *entry.FindInstruction("c")->called_computations()[0];
+  EXPECT_EQ(body.name(), "body");
   EXPECT_THAT(body.callers(), ElementsAre(entry.FindInstruction("c")));
   EXPECT_THAT(body.parameters(), ElementsAre(body.FindInstruction("p")));
 }

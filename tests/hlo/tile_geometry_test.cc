@@ -101,7 +101,6 @@ TileBounds Bounds(WindowBounds kernel, WindowBounds output) {
 TEST(TileGeometryTest, ConvolutionHasTheLoopsThatTheCompilerWrites) {
   const TileGeometry geometry = Geometry(kConvolution);
   EXPECT_EQ(geometry.hero_kind(), HeroKind::kConvolution);
-  EXPECT_EQ(geometry.hero_name(), "conv");
   // Output features, batch, rows, columns, window rows, window columns, input features.
   const TileBounds complete = geometry.Complete(Bounds({3, 1, 16, 3}, {12, 4, 4, 3}));
   EXPECT_THAT(complete.iteration, ElementsAre(1, 1, 1, 3, 1, 3, 2));

@@ -49,7 +49,6 @@ TEST(PlanBudgetTest, DefaultsTakeAQuarterAtMost) {
   const BudgetPlan plan = PlanBudget(7, 10, 10, false);
   EXPECT_EQ(plan.defaults, 2);
   EXPECT_EQ(plan.confirmation, 0);
-  EXPECT_EQ(plan.search, 5);
   EXPECT_EQ(PlanBudget(1, 10, 10, false).defaults, 1);
   EXPECT_EQ(PlanBudget(0, 10, 10, false).defaults, 0);
   EXPECT_EQ(PlanBudget(40, 10, 10, false).defaults, 10);
@@ -76,22 +75,20 @@ TEST(PlanBudgetTest, ConfirmationNeverSplitsAPair) {
       const BudgetPlan plan = PlanBudget(units, kernels, kernels, true);
       EXPECT_EQ(plan.confirmation % 2, 0) << units;
       EXPECT_LE(plan.confirmation, std::min(2 * kernels, units / 4)) << units;
-      EXPECT_EQ(plan.defaults + plan.confirmation + plan.search, units);
+      EXPECT_LE(plan.defaults + plan.confirmation, units);
     }
   }
 }
 
-TEST(PlanBudgetTest, RecordedDefaultsLeaveMoreForTheSearch) {
-  EXPECT_EQ(PlanBudget(40, 10, 10, false).search, 30);
-  EXPECT_EQ(PlanBudget(40, 10, 0, false).search, 40);
+TEST(PlanBudgetTest, RecordedDefaultsCostNothing) {
+  EXPECT_EQ(PlanBudget(40, 10, 3, false).defaults, 3);
+  EXPECT_EQ(PlanBudget(40, 10, 0, false).defaults, 0);
 }
 
 TEST(PlanBudgetTest, ConfirmationIsTwoAKernelAndAtMostAQuarter) {
   EXPECT_EQ(PlanBudget(100, 5, 5, true).confirmation, 10);
   EXPECT_EQ(PlanBudget(40, 10, 10, true).confirmation, 10);
   EXPECT_EQ(PlanBudget(12, 10, 10, true).confirmation, 2);
-  const BudgetPlan plan = PlanBudget(100, 5, 5, true);
-  EXPECT_EQ(plan.defaults + plan.confirmation + plan.search, 100);
 }
 
 }  // namespace

@@ -76,6 +76,24 @@ TEST(ReportFromRecordsTest, AFasterResultIsTheBest) {
   EXPECT_DOUBLE_EQ(*report.Speedup(), 13.0 / 10.0);
 }
 
+TEST(ReportFromRecordsTest, WhatFailedOnceAndThenHadATimeIsNoFailure) {
+  RecordedRun recorded = SampleRun();
+  recorded.candidates.push_back(Record(7, 2, 5, 9e-6));
+  EXPECT_TRUE(ReportFromRecords(recorded).kernels[1].failures.empty());
+}
+
+TEST(ReportFromRecordsTest, TheOutcomeIsThatOfTheRun) {
+  RecordedRun recorded = SampleRun();
+  recorded.run.outcome = "done";
+  EXPECT_EQ(ReportFromRecords(recorded).outcome, RunOutcome::kDone);
+  recorded.run.outcome = "failed: no space left on device";
+  EXPECT_EQ(ReportFromRecords(recorded).outcome, RunOutcome::kFailed);
+  EXPECT_EQ(ReportFromRecords(recorded).error, "no space left on device");
+  recorded.run.outcome = "done";
+  recorded.candidates = {recorded.candidates.back()};  // nothing but a failure
+  EXPECT_EQ(ReportFromRecords(recorded).outcome, RunOutcome::kNothingMeasured);
+}
+
 TEST(ReportFromRecordsTest, ARunWithoutCandidatesIsEmpty) {
   RecordedRun recorded;
   recorded.run.id = "r";

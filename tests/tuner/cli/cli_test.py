@@ -223,6 +223,7 @@ class TuneTest(CliTestCase):
     result = self.expect(0, "alexnet/program.hlo", "--recording", "alexnet/tpu_v3.pb", "--model",
                          "analytical", "--budget", 40, "--out", "run", "--quiet")
     text = re.sub(r"measurements, \d+\.\d\d s", "measurements, T s", result.stdout)
+    text = text.replace(str(BINARY), "autotune")
     golden = SOURCE / "tests" / "golden" / "tune_alexnet.txt"
     if os.environ.get("AUTOTUNE_UPDATE_GOLDEN"):
       golden.write_text(text)
@@ -960,6 +961,31 @@ class InspectTest(CliTestCase):
 
   def test_unknown_target(self):
     self.assertIn("tpu-v3", self.expect(2, "inspect", PROGRAM, "--target", "gpu").stderr)
+
+
+class FusionOptionsTest(CliTestCase):
+  BLOCK = SOURCE / "examples" / "mlp_block"
+
+  def refused(self, message, *arguments):
+    self.assertIn(message, self.expect(2, *arguments).stderr)
+
+  def test_what_a_run_of_fusions_cannot_do_is_refused(self):
+    fusion = ["tune", self.BLOCK / "mlp_block.hlo", "--out", "o", "--space", "fusion", "--recording",
+              self.BLOCK / "fusions_v3.jsonl.gz"]
+    self.refused("a --budget of at least 1", *fusion, "--budget", 0)
+    self.refused("--budget-seconds is not for --space fusion", *fusion, "--budget-seconds", 9)
+    self.refused("--store is not for --space fusion", *fusion, "--store", "sqlite:x.db")
+    self.refused("needs no --resume", "tune", "--out", "o", "--resume", *fusion[1:2], *fusion[4:])
+    joint = ["tune", self.BLOCK / "mlp_block.hlo", "--out", "o", "--space", "tile+fusion"]
+    self.refused("a --budget of at least 10", *joint, "--budget", 9)
+    self.refused("works live", *joint, "--json")
+    self.assertFalse((self.directory / "o").exists())
+
+  def test_what_a_comparison_of_fusions_cannot_do_is_refused(self):
+    compare = ["compare", self.BLOCK / "mlp_block.hlo", "--recording",
+               self.BLOCK / "fusions_v3.jsonl.gz"]
+    self.refused("--html is not for recordings of fusions", *compare, "--html", "page.html")
+    self.refused("--with-default is not", *compare, "--with-default")
 
 
 class InspectFusionTest(CliTestCase):
