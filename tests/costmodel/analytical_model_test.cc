@@ -6,12 +6,16 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "costmodel/analytical_fit.h"
+#include "costmodel/learned_model.h"
+#include "costmodel/model_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "hardware/recording.h"
+#include "tests/costmodel/learning_test_data.h"
 
 namespace autotune {
 namespace {
@@ -177,6 +181,28 @@ TEST_F(RecordedTilesTest, OrdersKernelsThatItWasNotFittedOn) {
         out.top1, out.top5, out.top10);
     EXPECT_GE(out.tau, 0.7) << tiles.recorded->kernel().name;
     EXPECT_LE(out.rank_within_5_percent, 5) << tiles.recorded->kernel().name;
+  }
+}
+
+// The shipped weights on times of hardware, on a base that was fitted without the kernel.
+TEST_F(RecordedTilesTest, ShippedWeightsOrderKernelsThatTheBaseWasNotFittedOn) {
+  SKIP_WITHOUT_NETWORKS();
+  const auto file = LoadModel(std::string(AUTOTUNE_SOURCE_DIR) + "/weights/tile");
+  ASSERT_TRUE(file.ok()) << file.status();
+  for (const auto& [name, at_least] : {std::pair("fusion.191", 0.85), {"fusion.232", 0.74}}) {
+    const RecordedTiles& tiles = Kernel(name);
+    const AnalyticalConstants fitted = FitAnalyticalConstants(Samples(&tiles), {});
+    const auto model =
+        LearnedModel::Create(*file, *FindDeviceSpec("v3"), TimeSource::kHardware, fitted);
+    ASSERT_TRUE(model.ok()) << model.status();
+    const std::vector<Config> configs(tiles.samples.tiles.begin(), tiles.samples.tiles.end());
+    const auto predicted = (*model)->Predict(tiles.recorded->kernel(), configs);
+    ASSERT_TRUE(predicted.ok()) << predicted.status();
+    const double tau = PairwiseTau(*predicted, tiles.samples.seconds);
+    const double analytical = Judge(tiles, fitted).tau;
+    std::printf("%s left out: tau %.3f, analytical %.3f\n", name, tau, analytical);
+    EXPECT_GE(tau, at_least) << name;
+    EXPECT_GE(tau, analytical) << name;
   }
 }
 
