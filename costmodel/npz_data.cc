@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -25,12 +27,14 @@ absl::StatusOr<const FeatureSchema*> DetectNpzSchema(const std::string& path) {
       "neither TpuGraphs' features nor those of autotune: ", std::string(status.message())));
 }
 
-std::optional<Side> SideOfFolder(const std::string& path) {
+std::optional<Side> SideOfFolder(const std::string& file) {
   static constexpr std::pair<const char*, Side> kFolders[] = {{"train", Side::kTraining},
                                                               {"training", Side::kTraining},
                                                               {"valid", Side::kValidation},
                                                               {"validation", Side::kValidation},
                                                               {"test", Side::kTest}};
+  std::error_code error;  // "." has a name too
+  const std::string path = std::filesystem::absolute(file, error).lexically_normal().string();
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos || slash == 0) return std::nullopt;
   const size_t before = path.rfind('/', slash - 1);

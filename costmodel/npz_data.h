@@ -19,7 +19,7 @@ absl::StatusOr<const FeatureSchema*> DetectNpzSchema(const std::string& path);
 
 // The side that a file's folder tells ("train/", "valid/" and "test/" as TpuGraphs has them, or
 // "training/" and "validation/"), or nullopt.
-std::optional<Side> SideOfFolder(const std::string& path);
+std::optional<Side> SideOfFolder(const std::string& file);
 
 // Reads .npz files (costmodel/npz_examples.h, costmodel/npz_layouts.h) one by one into the stores
 // of the three sides, which may be null: any number of files of any size, with at most

@@ -246,6 +246,12 @@ class Training {
             {"kernels", training_.size()}};
   }
 
+  // Of a checkpoint's header, without the checksum, and its networks.
+  static std::string ChecksumOf(nlohmann::json header, const std::string& networks) {
+    header.erase("checksum");
+    return FingerprintText(Fingerprinter().AddText(header.dump()).AddText(networks).Get());
+  }
+
   absl::Status SaveState() const {
     if (options_.checkpoint.empty()) return absl::OkStatus();
     nlohmann::json header = {{"identity", Identity()}, {"epochs", nlohmann::json::array()}};
@@ -253,7 +259,7 @@ class Training {
     const std::string network = network_->Save(/*with_optimizer=*/true);
     header["network_bytes"] = network.size();
     const std::string networks = absl::StrCat(network, best_);
-    header["checksum"] = Fingerprinter().AddText(networks).Get();
+    header["checksum"] = ChecksumOf(header, networks);
     return WriteFileAtomically(options_.checkpoint, absl::StrCat(header.dump(), "\n", networks));
   }
 
@@ -266,10 +272,17 @@ class Training {
     const size_t end = bytes->find('\n');
     const nlohmann::json header =
         nlohmann::json::parse(bytes->substr(0, end), nullptr, /*allow_exceptions=*/false);
-    if (end == std::string::npos || !header.is_object() || !header.contains("identity") ||
-        !header.contains("epochs") || !header.contains("checksum") ||
-        !header.contains("network_bytes") || !header["network_bytes"].is_number_unsigned()) {
-      return absl::InvalidArgumentError(absl::StrCat(options_.checkpoint, " is no checkpoint"));
+    const std::string networks = end == std::string::npos ? "" : bytes->substr(end + 1);
+    const bool whole = header.is_object() && header.contains("identity") &&
+                       header.contains("epochs") && header.contains("checksum") &&
+                       header.contains("network_bytes") &&
+                       header["network_bytes"].is_number_unsigned() &&
+                       header["network_bytes"].get<size_t>() <= networks.size() &&
+                       header["checksum"] == ChecksumOf(header, networks);
+    if (!whole) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options_.checkpoint,
+                       " is no checkpoint, or damaged: remove it to train from the beginning"));
     }
     if (header["identity"] != Identity()) {
       return absl::FailedPreconditionError(
@@ -282,12 +295,7 @@ class Training {
       if (!report.ok()) return report.status();
       epochs_.push_back(*report);
     }
-    const std::string networks = bytes->substr(end + 1);
     const size_t size = header["network_bytes"].get<size_t>();
-    if (size > networks.size() || header["checksum"] != Fingerprinter().AddText(networks).Get()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(options_.checkpoint, " is damaged: remove it to train from the beginning"));
-    }
     best_ = networks.substr(size);
     std::string error;
     if (network_->Load(networks.substr(0, size), &error)) return absl::OkStatus();

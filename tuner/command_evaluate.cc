@@ -32,6 +32,7 @@
 #include "tuner/printable.h"
 #include "tuner/text_table.h"
 #include "tuner/training_files.h"
+#include "tuner/tune_options.h"
 
 namespace autotune {
 namespace {
@@ -153,6 +154,7 @@ std::vector<std::string> WarningsOf(const Evaluation& evaluation, const ModelFil
     if (!model.constants.empty() && !model.constants.contains(device)) unknown.insert(device);
   }
   std::vector<std::string> warnings;
+  warnings.reserve(unknown.size());
   for (const std::string& device : unknown) {
     warnings.push_back(absl::StrCat(evaluation.name, " was not trained on recordings of ", device));
   }
@@ -330,7 +332,7 @@ int RunFusionEvaluate(const EvaluateOptions& options, CommandContext& context) {
 }
 
 // What cannot be done together is refused, not ignored.
-std::string Contradiction(const EvaluateOptions& options) {
+std::string Contradiction(const EvaluateOptions& options, const std::set<std::string>& given) {
   const bool fusion = options.task == "fusion", study = options.study.wanted();
   if (!fusion && options.task != "tile") return "--task takes tile or fusion";
   if (study && fusion) return "studies such as --random are of --task tile";
@@ -340,6 +342,15 @@ std::string Contradiction(const EvaluateOptions& options) {
   if (study && (!options.models.empty() || options.all)) {
     return "studies such as --random train their own models: leave --model and --all out";
   }
+  for (const char* option :
+       {"--out", "--export", "--config", "--test-share", "--validation-share"}) {
+    if (!study && given.contains(option)) {
+      return absl::StrCat(option, " is for studies such as --random");
+    }
+  }
+  if (!study && given.contains("--seeds") && !(fusion && options.models.empty())) {
+    return "--seeds is for what trains models: studies such as --random, --task fusion";
+  }
   if (options.study.families.empty() == options.study.unseen) {
     return "--unseen and --families FILE go together; the source tree's "
            "examples/recordings/families.json has the families of its recordings";
@@ -347,8 +358,9 @@ std::string Contradiction(const EvaluateOptions& options) {
   return "";
 }
 
-int RunEvaluate(const EvaluateOptions& options, CommandContext& context) {
-  if (const std::string message = Contradiction(options); !message.empty()) {
+int RunEvaluate(const EvaluateOptions& options, const std::set<std::string>& given,
+                CommandContext& context) {
+  if (const std::string message = Contradiction(options, given); !message.empty()) {
     return context.Fail(kExitWrongUse, message);
   }
   if (options.task == "fusion") return RunFusionEvaluate(options, context);
@@ -407,7 +419,9 @@ void AddEvaluateCommand(CLI::App& app, CommandContext& context) {
   command->add_flag("--json", options->json, "One JSON document on standard output");
   AddStudyOptions(*command, options->study);
   command->footer(kExamples);
-  command->callback([options, &context] { context.exit_code = RunEvaluate(*options, context); });
+  command->callback([options, command, &context] {
+    context.exit_code = RunEvaluate(*options, GivenOptions(*command), context);
+  });
 }
 
 }  // namespace autotune

@@ -44,7 +44,7 @@ std::string HtmlPath(const ReportOptions& options) {
 }
 
 int RunReport(const ReportOptions& options, CommandContext& context) {
-  absl::StatusOr<TuningReport> report = LoadStoredRun(options.run);
+  absl::StatusOr<TuningReport> report = LoadStoredRun(options.run, context.arguments.front());
   if (!report.ok()) return context.Fail(report.status());
   for (const std::string& warning : report->warnings) {
     context.err << "warning: " << PrintableLine(warning) << "\n";

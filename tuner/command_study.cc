@@ -1,14 +1,18 @@
 #include "tuner/command_study.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <ostream>
+#include <set>
+#include <system_error>
 #include <utility>
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "costmodel/recorded_examples.h"
 #include "hardware/atomic_file.h"
 #include "hardware/scratch_folder.h"
 #include "tuner/command_status.h"
@@ -30,7 +34,29 @@ absl::Status ReadFamilies(const std::string& path, ProgramFamilies* families) {
     return BadInput(
         absl::StrCat(path, " must be a JSON object of families, each a list of programs"));
   }
+  std::set<std::string> programs;
+  for (const auto& [family, members] : *families) {
+    for (const std::string& program : members) {
+      if (!programs.insert(program).second) {
+        return BadInput(absl::StrCat(path, ": ", program, " stands twice"));
+      }
+    }
+  }
   return absl::OkStatus();
+}
+
+// A misspelt family would not be held out.
+void WarnOfAbsentFamilies(const StudyOptions& study, CommandContext& context) {
+  std::set<std::string> known;
+  for (const std::string& file : study.files) known.insert(ProgramOfFile(file));
+  for (const auto& [family, programs] : study.families) {
+    const bool any = std::any_of(programs.begin(), programs.end(), [&](const std::string& program) {
+      return known.contains(program);
+    });
+    if (any) continue;
+    context.err << "warning: the data hold no program of the family " << PrintableLine(family)
+                << "\n";
+  }
 }
 
 absl::StatusOr<StudyOptions> Prepare(const StudyCommandOptions& options,
@@ -39,8 +65,12 @@ absl::StatusOr<StudyOptions> Prepare(const StudyCommandOptions& options,
   absl::StatusOr<std::vector<std::string>> files = ExpandDataFiles(data);
   if (!files.ok()) return files.status();
   study.files = *std::move(files);
+  if (std::any_of(study.files.begin(), study.files.end(), IsNpzFile)) {
+    return BadInput("studies take recordings, not .npz files");
+  }
   study.trainer.network.members = 3;
-  if (absl::Status status = ReadTrainerConfig(options.config, &study.trainer); !status.ok()) {
+  if (absl::Status status = ReadTrainerConfig(options.config, "tile", &study.trainer);
+      !status.ok()) {
     return status;
   }
   if (!options.families.empty()) {
@@ -62,7 +92,13 @@ absl::Status MakeOutputs(const StudyCommandOptions& options) {
     const std::string folder = std::filesystem::path(options.out).parent_path().string();
     status = MakeOutputDirectory(folder.empty() ? "." : folder);
   }
-  if (!options.export_to.empty()) status.Update(MakeOutputDirectory(options.export_to));
+  std::error_code error;
+  const std::string& exported = options.export_to;
+  if (!exported.empty() && std::filesystem::exists(exported, error) &&
+      !std::filesystem::is_empty(exported, error)) {  // sides of two studies would mix
+    status.Update(WrongUse(absl::StrCat("--export needs an empty folder; ", exported, " is none")));
+  }
+  if (status.ok() && !exported.empty()) status = MakeOutputDirectory(exported);
   return status;
 }
 
@@ -101,6 +137,7 @@ int RunStudies(const StudyCommandOptions& options, const std::vector<std::string
   absl::StatusOr<StudyOptions> study = Prepare(options, data);
   if (!study.ok()) return context.Fail(study.status());
   if (absl::Status status = MakeOutputs(options); !status.ok()) return context.Fail(status);
+  WarnOfAbsentFamilies(*study, context);
   const absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch = ScratchFolder::Create("evaluate");
   if (!scratch.ok()) return context.Fail(WithExitCode(kExitBroken, scratch.status()));
   study->scratch = (*scratch)->work();

@@ -140,6 +140,25 @@ absl::Status CheckTestPrograms(const std::vector<std::string>& test,
   return absl::OkStatus();
 }
 
+// What .npz files and fusions would override is refused.
+absl::Status CheckSides(const TrainOptions& options, const std::vector<std::string>& files,
+                        const Setup& setup) {
+  const bool recordings =
+      setup.pairs.empty() && std::none_of(files.begin(), files.end(), IsNpzFile);
+  if (options.training_share < 1 && !recordings) {
+    return WrongUse("--training-share is for recordings of tiles");
+  }
+  for (const std::string& file : files) {
+    const bool held_out = std::find(options.test.begin(), options.test.end(),
+                                    ProgramOfFile(file)) != options.test.end();
+    if (!held_out || !IsNpzFile(file) || SideOfFolder(file).value_or(Side::kTest) == Side::kTest) {
+      continue;
+    }
+    return WrongUse(absl::StrCat("--test: the folder of ", file, " says that it is trained on"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<std::string>> DataFiles(const TrainOptions& options,
                                                    const Setup& setup) {
   if (setup.pairs.empty()) return ExpandDataFiles(options.data);
@@ -154,6 +173,7 @@ absl::Status ReadData(const TrainOptions& options, Setup* setup) {
   std::vector<std::string> programs;
   for (const std::string& file : *files) programs.push_back(ProgramOfFile(file));
   if (absl::Status status = CheckTestPrograms(options.test, programs); !status.ok()) return status;
+  if (absl::Status status = CheckSides(options, *files, *setup); !status.ok()) return status;
   const ProgramSplit split =
       SplitPrograms(programs, {options.test.begin(), options.test.end()}, options.validation_share,
                     options.test_share, setup->trainer.network.seed);
@@ -189,7 +209,8 @@ absl::StatusOr<Setup> Prepare(const TrainOptions& options) {
   }
   if (options.task == "layout") trainer = LayoutTrainerOptions();
   trainer.network.seed = options.seed;
-  if (absl::Status status = ReadTrainerConfig(options.config, &trainer); !status.ok()) {
+  if (absl::Status status = ReadTrainerConfig(options.config, options.task, &trainer);
+      !status.ok()) {
     return status;
   }
   if (options.seed_given) trainer.network.seed = options.seed;
@@ -256,9 +277,10 @@ absl::Status Finish(const TrainOptions& options, const Setup& setup, const Train
   }
   nlohmann::json curves = nlohmann::json::array();
   for (const EpochReport& report : result.epochs) curves.push_back(ToJson(report));
-  const nlohmann::json report = {{"options", model.training}, {"data", model.data},
-                                 {"metrics", model.metrics},  {"best_epoch", result.best_epoch},
-                                 {"seconds", seconds},        {"epochs", curves}};
+  const nlohmann::json report = {
+      {"task", options.task},     {"options", model.training},       {"data", model.data},
+      {"metrics", model.metrics}, {"best_epoch", result.best_epoch}, {"seconds", seconds},
+      {"epochs", curves}};
   if (absl::Status status = SaveModel(model, options.out); !status.ok()) return status;
   context.out << PrintableLine(options.out) << ": " << FormatCount(result.network->ParameterCount())
               << " parameters, " << FormatCount(static_cast<int64_t>(model.weights.size()))

@@ -37,6 +37,10 @@ std::string Contradiction(const TuneOptions& options, const std::set<std::string
       return absl::StrCat(option, " is not for --space ", options.space);
     }
   }
+  if (!options.recordings.empty() && !options.backend.empty() && options.backend != "replay") {
+    return absl::StrCat("a --recording of fusions is replayed, not compiled by --backend ",
+                        options.backend);
+  }
   const int64_t least = joint ? kLeastJointBudget : kLeastBudget;
   if (options.budget.value_or(kDefaultBudget) < least) {
     return absl::StrCat("--space ", options.space, " needs a --budget of at least ", least);

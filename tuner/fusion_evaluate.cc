@@ -172,7 +172,7 @@ FusionProgramQuality MedianQuality(const std::vector<FusionProgramQuality>& of_s
       std::vector<double> values;
       values.reserve(of_seeds.size());
       for (const FusionProgramQuality& row : of_seeds) values.push_back(row.quality[k].*member);
-      return MedianOf(std::move(values));
+      return MedianOf(values);
     };
     median.quality[k].mape = of(&FusionQuality::mape);
     median.quality[k].median_ape = of(&FusionQuality::median_ape);

@@ -110,7 +110,7 @@ absl::Status FusionRun::Prepare() {
   if (absl::Status status = MakeOutputDirectory(out_); !status.ok()) return status;
   absl::StatusOr<RunLock> lock = RunLock::Acquire(out_);
   if (!lock.ok()) return lock.status();
-  if (RunFile::Load(out_).ok()) {
+  if (!absl::IsNotFound(RunFile::Load(out_).status())) {
     return WrongUse(absl::StrCat(out_, " holds a run of tiles: give another --out"));
   }
   lock_ = *std::move(lock);
@@ -179,13 +179,16 @@ absl::Status FusionRun::Write(const FusionTuning& tuning) const {
   if (!tuned.ok()) return tuned.status();
   const BestConfig best =
       FusionBestConfig(*graph_, tuning, options_.program, device_->name, versions);
-  absl::Status status = WriteFileAtomically(absl::StrCat(out_, "/best.json"),
-                                            absl::StrCat(DumpJson(best.ToJson()), "\n"));
-  status.Update(WriteFileAtomically(absl::StrCat(out_, "/tuned.hlo"), PrintHlo(**tuned)));
-  status.Update(WriteFileAtomically(
-      absl::StrCat(out_, "/report.json"),
-      absl::StrCat(DumpJson(FusionTuningJson(*graph_, tuning, device_->name)), "\n")));
-  return status;
+  const std::pair<const char*, std::string> files[] = {
+      {"report.json",
+       absl::StrCat(DumpJson(FusionTuningJson(*graph_, tuning, device_->name)), "\n")},
+      {"tuned.hlo", PrintHlo(**tuned)},
+      {"best.json", absl::StrCat(DumpJson(best.ToJson()), "\n")}};
+  for (const auto& [name, content] : files) {  // best.json last: it belongs to the others
+    absl::Status status = WriteFileAtomically(absl::StrCat(out_, "/", name), content);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<FusionTuning> FusionRun::Tune(int64_t budget) {

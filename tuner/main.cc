@@ -2,6 +2,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <iostream>
 
 #include "tuner/commands.h"
@@ -29,6 +30,8 @@ void HoldClosedStreams() {
 
 int main(int argc, char** argv) {
   HoldClosedStreams();
+  std::signal(SIGXFSZ,
+              SIG_IGN);  // a limit of file sizes is an error of the write, as a full disk is
   std::ios::sync_with_stdio(false);
   autotune::CommandContext context = {.out = std::cout, .err = std::cerr};
   context.out_is_terminal = isatty(STDOUT_FILENO) != 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "costmodel/analytical_model.h"
 #include "costmodel/learned_model.h"
@@ -44,6 +45,9 @@ absl::StatusOr<std::shared_ptr<CostModel>> CreateModel(const std::string& name,
                                                        const std::string& device,
                                                        TimeSource source) {
   if (name == "none") return std::shared_ptr<CostModel>();
+  if (absl::StrContains(name, '/') && !IsModelFolder(name)) {
+    return BadInput(absl::StrCat("the model's folder ", name, " is not there"));
+  }
   if (name != "analytical" && name != "learned" && !IsModelFolder(name)) {
     return WrongUse(
         absl::StrCat("--model takes learned, analytical, none or the folder of a trained "

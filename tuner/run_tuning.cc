@@ -236,6 +236,10 @@ absl::Status TuningCommand::OpenRun(const std::optional<RunFile>& resumed) {
   absl::StatusOr<RunLock> lock = RunLock::Acquire(options_.out);
   if (!lock.ok()) return lock.status();
   lock_ = *std::move(lock);
+  if (absl::IsNotFound(RunFile::Load(options_.out).status()) &&
+      std::filesystem::exists(absl::StrCat(options_.out, "/best.json"), error)) {
+    return WrongUse(absl::StrCat(options_.out, " holds a run of fusions: give another --out"));
+  }
   run_file_.store = resumed ? resumed->store : options_.store;
   if (absl::Status status = OpenStore(new_folder); !status.ok()) return status;
   if (absl::Status status = ChooseModel(); !status.ok()) return status;
@@ -246,6 +250,7 @@ absl::Status TuningCommand::OpenRun(const std::optional<RunFile>& resumed) {
   if (resumed && !resumed->model.empty() && resumed->model != run_file_.model) {
     Warn(absl::StrCat("the model \"", options_.model,
                       "\" is another than the one that this run began with"));
+    run_file_.model = resumed->model;
   }
   TuneOptions stored = options_;
   MakePathsAbsolute(stored);
@@ -419,7 +424,8 @@ void TuningCommand::CompleteReport(TuningReport& report) {
   }
   AddEstimateWarning(report);
   const std::string& self = context_.arguments.front();
-  const bool from_file = options_.program != "-";
+  const std::vector<std::string> programs = ProgramsOf(options_);
+  const bool from_file = std::find(programs.begin(), programs.end(), "-") == programs.end();
   // Arguments that resume do not make the run anew.
   if (!options_.resume) report.commands.reproduce = ShellCommand(context_.arguments);
   const bool unfinished =
@@ -440,11 +446,11 @@ absl::Status TuningCommand::WriteResults(const TuningReport& report) {
       {"report.json", absl::StrCat(DumpJson(RenderJson(report), 1), "\n")},
       {"report.html", RenderHtml(report)},
       {"best.json", absl::StrCat(best, "\n")}};
-  absl::Status status;
-  for (const auto& [name, content] : files) {
-    status.Update(WriteFileAtomically(absl::StrCat(options_.out, "/", name), content));
+  for (const auto& [name, content] : files) {  // best.json last: it belongs to the report
+    absl::Status status = WriteFileAtomically(absl::StrCat(options_.out, "/", name), content);
+    if (!status.ok()) return status;
   }
-  return status;
+  return absl::OkStatus();
 }
 
 int TuningCommand::Run() {

@@ -239,7 +239,8 @@ absl::StatusOr<RecordedRun> LoadRecords(const RunFile& file, const std::string& 
   return recorded;
 }
 
-absl::StatusOr<TuningReport> ReportOfRecords(const RunFile& file, const std::string& folder) {
+absl::StatusOr<TuningReport> ReportOfRecords(const RunFile& file, const std::string& folder,
+                                             const std::string& self) {
   TuneOptions options;
   absl::Status taken = TakeStoredOptions(file.options_json, {}, options);
   if (!taken.ok()) return taken;
@@ -256,7 +257,11 @@ absl::StatusOr<TuningReport> ReportOfRecords(const RunFile& file, const std::str
   report.recordings = options.recordings;
   report.output_directory = folder;
   report.store = file.StoreUrl(folder);
-  report.commands.resume = ShellCommand({"autotune", "--out", folder, "--resume"});
+  const std::vector<std::string> programs = ProgramsOf(options);
+  const bool from_file = std::find(programs.begin(), programs.end(), "-") == programs.end();
+  if (from_file) {  // which also writes a report that was lost
+    report.commands.resume = ShellCommand({self, "--out", folder, "--resume"});
+  }
   report.warnings.push_back(
       "this run has not written its report (it was killed, or is still under way): what is shown "
       "is what its records hold");
@@ -295,7 +300,7 @@ TuningReport ReportFromRecords(const RecordedRun& recorded) {
   return report;
 }
 
-absl::StatusOr<TuningReport> LoadStoredRun(const std::string& path) {
+absl::StatusOr<TuningReport> LoadStoredRun(const std::string& path, const std::string& self) {
   std::error_code error;
   const bool is_file = fs::is_regular_file(path, error);
   const std::string report_path = is_file ? path : absl::StrCat(path, "/report.json");
@@ -318,7 +323,7 @@ absl::StatusOr<TuningReport> LoadStoredRun(const std::string& path) {
                                   path, " holds no run: neither report.json nor run.json is there"))
                             : run.status());
   }
-  absl::StatusOr<TuningReport> report = ReportOfRecords(*run, path);
+  absl::StatusOr<TuningReport> report = ReportOfRecords(*run, path, self);
   return report.ok() ? report : WithExitCode(kExitBadInput, report.status());
 }
 

@@ -32,7 +32,9 @@ TuningReport ReportFromRecords(const RecordedRun& recorded);
 // not written one (killed, or still under way), of its records, with a warning that says so.
 // `path` may also be a report.json itself. NotFound for a folder without a run, InvalidArgument for
 // files that are no such; errors carry the exit code for bad input.
-absl::StatusOr<TuningReport> LoadStoredRun(const std::string& path);
+// `self` stands for this program in the commands that the report names.
+absl::StatusOr<TuningReport> LoadStoredRun(const std::string& path,
+                                           const std::string& self = "autotune");
 
 }  // namespace autotune
 

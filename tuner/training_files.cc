@@ -62,11 +62,15 @@ absl::StatusOr<nlohmann::json> ReadJsonFile(const std::string& path) {
   return BadInput(absl::StrCat(path, " is no JSON"));
 }
 
-absl::Status ReadTrainerConfig(const std::string& path, TrainerOptions* options) {
+absl::Status ReadTrainerConfig(const std::string& path, const std::string& task,
+                               TrainerOptions* options) {
   if (path.empty()) return absl::OkStatus();
   absl::StatusOr<nlohmann::json> json = ReadJsonFile(path);
   if (!json.ok()) return json.status();
   const bool report = json->is_object() && json->contains("options");  // a training.json
+  if (report && json->value("task", nlohmann::json(task)) != task) {
+    return BadInput(absl::StrCat(path, " is of a training for another --task"));
+  }
   const absl::Status status = UpdateFromJson(report ? (*json)["options"] : *json, options);
   if (status.ok()) return status;
   return BadInput(absl::StrCat(path, ": ", status.message()));

@@ -23,9 +23,10 @@ absl::StatusOr<std::vector<std::string>> ExpandDataFiles(absl::Span<const std::s
 absl::StatusOr<nlohmann::json> ReadJsonFile(const std::string& path);
 
 // Hyper-parameters from a file as `--config` takes it: those that it names, or the options of a
-// whole training.json. An empty path changes nothing. Errors name the file and carry their exit
-// code.
-absl::Status ReadTrainerConfig(const std::string& path, TrainerOptions* options);
+// whole training.json of the same task. An empty path changes nothing. Errors name the file and
+// carry their exit code.
+absl::Status ReadTrainerConfig(const std::string& path, const std::string& task,
+                               TrainerOptions* options);
 
 // Of each folder the programs NAME.hlo with recordings of their fusions; none is no error, a folder
 // that is not there is: NotFound, with its exit code.

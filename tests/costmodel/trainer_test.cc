@@ -98,10 +98,14 @@ TEST_F(TrainerTest, ADamagedCheckpointIsRefused) {
     std::ofstream(options_.checkpoint, std::ios::binary) << whole.substr(0, size);
     EXPECT_EQ(Train().status().code(), absl::StatusCode::kInvalidArgument) << size;
   }
-  std::string changed = whole;
-  changed[whole.size() / 2] ^= 1;
-  std::ofstream(options_.checkpoint, std::ios::binary) << changed;
-  EXPECT_THAT(std::string(Train().status().message()), testing::HasSubstr("is damaged"));
+  std::string in_networks = whole;
+  in_networks[whole.size() / 2] ^= 1;
+  std::string in_header = whole;
+  in_header.replace(in_header.find("\"epoch\":1"), 9, "\"epoch\":2");
+  for (const std::string& changed : {in_networks, in_header}) {
+    std::ofstream(options_.checkpoint, std::ios::binary) << changed;
+    EXPECT_THAT(std::string(Train().status().message()), testing::HasSubstr("or damaged"));
+  }
 }
 
 TEST_F(TrainerTest, StopsWhenValidationStopsImproving) {

@@ -976,10 +976,23 @@ class FusionOptionsTest(CliTestCase):
     self.refused("--budget-seconds is not for --space fusion", *fusion, "--budget-seconds", 9)
     self.refused("--store is not for --space fusion", *fusion, "--store", "sqlite:x.db")
     self.refused("needs no --resume", "tune", "--out", "o", "--resume", *fusion[1:2], *fusion[4:])
+    self.refused("is replayed, not compiled", *fusion, "--backend", "pjrt")
     joint = ["tune", self.BLOCK / "mlp_block.hlo", "--out", "o", "--space", "tile+fusion"]
     self.refused("a --budget of at least 10", *joint, "--budget", 9)
     self.refused("works live", *joint, "--json")
     self.assertFalse((self.directory / "o").exists())
+
+  def test_runs_of_tiles_and_of_fusions_share_no_folder(self):
+    fusion = ["tune", self.BLOCK / "mlp_block.hlo", "--space", "fusion", "--recording",
+              self.BLOCK / "fusions_v3.jsonl.gz", "--budget", 3, "--quiet", "--out"]
+    self.expect(0, *fusion, "cuts")
+    before = (self.directory / "cuts" / "best.json").read_text()
+    tiles = ["tune", PROGRAM, "--recording", RECORDING, "--budget", 3, "--quiet", "--out"]
+    self.refused("holds a run of fusions", *tiles, "cuts")
+    self.assertEqual(before, (self.directory / "cuts" / "best.json").read_text())
+    self.assertIn("a run of fusions", self.expect(3, "report", "cuts").stderr)
+    self.expect(0, *tiles, "tiles")
+    self.refused("holds a run of tiles", *fusion, "tiles")
 
   def test_what_a_comparison_of_fusions_cannot_do_is_refused(self):
     compare = ["compare", self.BLOCK / "mlp_block.hlo", "--recording",

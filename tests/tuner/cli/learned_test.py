@@ -171,10 +171,45 @@ class LearnedTest(unittest.TestCase):
     result = run("evaluate", "--random", "--data", self.files[0], "--seeds", 1)
     self.assertEqual(result.returncode, 3, result.stderr)
     full = subprocess.run(
-        ["bash", "-c", 'trap "" XFSZ; ulimit -f 8; exec "$@"', "-", BINARY, "train", "--data",
+        ["bash", "-c", 'ulimit -f 8; exec "$@"', "-", BINARY, "train", "--data",
          *self.files, "--out", self.directory / "full"], capture_output=True, text=True, check=False)
     self.assertEqual(full.returncode, 4, full.stderr)
     self.assertIn("scratch file", full.stderr)
+
+  def test_exports_and_their_sides(self):
+    config = self.directory / "tiny.json"
+    config.write_text('{"epochs": 1, "network": {"hidden": 4, "members": 1}}')
+    study = ("evaluate", "--random", "--data", *self.files, "--seeds", 1, "--config", config,
+             "--export", self.directory / "export")
+    self.assertEqual(run(*study).returncode, 0)
+    again = run(*study)
+    self.assertEqual(again.returncode, 2)
+    self.assertIn("needs an empty folder", again.stderr)
+    data = self.directory / "export" / "0"
+    trained_on = sorted((data / "training").iterdir())[0].name.split(".")[0]
+    common = ("--out", self.directory / "of_npz", "--config", config)
+    result = run("train", "--data", data, *common, "--test", trained_on)
+    self.assertEqual(result.returncode, 2)
+    self.assertIn("says that it is trained on", result.stderr)
+    result = run("train", "--data", data, *common, "--training-share", 0.5)
+    self.assertEqual(result.returncode, 2)
+    result = run("evaluate", "--random", "--data", data, "--config", config)
+    self.assertEqual(result.returncode, 3)
+    self.assertIn("not .npz files", result.stderr)
+
+  def test_a_report_of_another_task_is_no_config(self):
+    result = run("train", "--task", "fusion", "--data", SOURCE / "examples/recordings/fusion_v3",
+                 "--out", self.directory / "x", "--config", self.model / "training.json")
+    self.assertEqual(result.returncode, 3)
+    self.assertIn("for another --task", result.stderr)
+
+  def test_families_are_checked(self):
+    families = self.directory / "families.json"
+    unseen = ("evaluate", "--unseen", "--families", families, "--data", *self.files, "--seeds", 1)
+    families.write_text('{"a": ["vgg16"], "b": ["vgg16"]}')
+    result = run(*unseen)
+    self.assertEqual(result.returncode, 3)
+    self.assertIn("vgg16 stands twice", result.stderr)
 
   def test_a_folder_of_two_kinds_of_data_is_refused(self):
     mixed = self.directory / "mixed"
@@ -359,6 +394,8 @@ class LearnedTest(unittest.TestCase):
         (("evaluate", "--random", *data, "--model", self.model), "--model"),
         (("evaluate", "--model", self.model, *data, "--families", "x.json"), "--unseen"),
         (("evaluate", "--unseen", *data), "families.json"),
+        (("evaluate", "--model", self.model, *data, "--out", "x"), "--out is for studies"),
+        (("evaluate", "--model", self.model, *data, "--seeds", 2), "--seeds is for"),
         (("evaluate", "--task", "fusion", *data, "--by-kernel"), "--by-kernel")):
       result = run(*arguments)
       self.assertEqual(result.returncode, 2, arguments)
