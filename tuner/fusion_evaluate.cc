@@ -90,7 +90,7 @@ FusionQuality OverAll(const std::vector<FusionQuality>& programs) {
   }
   if (all.kernels > 0) all.mape /= static_cast<double>(all.kernels);
   if (with_tau > 0) all.kendall_tau /= with_tau;
-  all.median_ape = MedianOf(medians);
+  if (!medians.empty()) all.median_ape = MedianOf(medians);
   return all;
 }
 
