@@ -29,8 +29,8 @@ std::string Contradiction(const TuneOptions& options, const std::set<std::string
   }
   std::vector<std::string> unused = {"--budget-seconds"};
   if (!joint) {  // the tiles of a joint run take these
-    unused = {"--budget-seconds", "--store",           "--match",
-              "--repeats",        "--compile-seconds", "--plugin"};
+    unused.insert(unused.end(),
+                  {"--store", "--match", "--repeats", "--compile-seconds", "--plugin"});
   }
   for (const std::string& option : unused) {
     if (given.contains(option)) {

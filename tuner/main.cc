@@ -30,8 +30,8 @@ void HoldClosedStreams() {
 
 int main(int argc, char** argv) {
   HoldClosedStreams();
-  std::signal(SIGXFSZ,
-              SIG_IGN);  // a limit of file sizes is an error of the write, as a full disk is
+  // A limit of file sizes is an error of the write, as a full disk is.
+  std::signal(SIGXFSZ, SIG_IGN);
   std::ios::sync_with_stdio(false);
   autotune::CommandContext context = {.out = std::cout, .err = std::cerr};
   context.out_is_terminal = isatty(STDOUT_FILENO) != 0;

@@ -424,8 +424,7 @@ void TuningCommand::CompleteReport(TuningReport& report) {
   }
   AddEstimateWarning(report);
   const std::string& self = context_.arguments.front();
-  const std::vector<std::string> programs = ProgramsOf(options_);
-  const bool from_file = std::find(programs.begin(), programs.end(), "-") == programs.end();
+  const bool from_file = !ReadsStandardInput(options_);
   // Arguments that resume do not make the run anew.
   if (!options_.resume) report.commands.reproduce = ShellCommand(context_.arguments);
   const bool unfinished =

@@ -257,9 +257,7 @@ absl::StatusOr<TuningReport> ReportOfRecords(const RunFile& file, const std::str
   report.recordings = options.recordings;
   report.output_directory = folder;
   report.store = file.StoreUrl(folder);
-  const std::vector<std::string> programs = ProgramsOf(options);
-  const bool from_file = std::find(programs.begin(), programs.end(), "-") == programs.end();
-  if (from_file) {  // which also writes a report that was lost
+  if (!ReadsStandardInput(options)) {  // which also writes a report that was lost
     report.commands.resume = ShellCommand({self, "--out", folder, "--resume"});
   }
   report.warnings.push_back(

@@ -238,6 +238,11 @@ void AddTuneOptions(CLI::App& command, TuneOptions& options) {
   AddOutputOptions(command, options);
 }
 
+bool ReadsStandardInput(const TuneOptions& options) {
+  const std::vector<std::string> programs = ProgramsOf(options);
+  return std::find(programs.begin(), programs.end(), "-") != programs.end();
+}
+
 std::set<std::string> GivenOptions(const CLI::App& command) {
   std::set<std::string> given;
   for (const CLI::Option* option : command.get_options()) {

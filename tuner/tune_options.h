@@ -52,6 +52,9 @@ inline constexpr char kDefaultStrategy[] = "model-greedy";
 // All programs, as given.
 std::vector<std::string> ProgramsOf(const TuneOptions& options);
 
+// Whether one of them is standard input, which nobody can read a second time.
+bool ReadsStandardInput(const TuneOptions& options);
+
 // Adds the options to a command, bound to `options`.
 void AddTuneOptions(CLI::App& command, TuneOptions& options);
 
